@@ -1,0 +1,1 @@
+"""Benchmarks of stepgp against its peers; outside the package, run from the repository root."""

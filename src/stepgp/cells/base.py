@@ -1,0 +1,76 @@
+"""What every family of cells can do with a Gaussian: masses, their logs, expectations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from stepgp._array.namespace import Array, Floats
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """E h(f) under N(mean, var) and its derivatives in mean and var."""
+
+    value: Array
+    d_mean: Array
+    d_var: Array
+
+
+class CellFamily(ABC):
+    """A partition of unity on the line, seen by f ~ N(mean, var).
+
+    Masses w_k(μ, v) are non-negative and sum to one, so every expectation of a function that is
+    represented on the cells is the finite sum Σ_k w_k h_k.
+    """
+
+    @property
+    @abstractmethod
+    def nodes(self) -> Floats:
+        """x_k, one representative of each cell, (K,)."""
+
+    @property
+    @abstractmethod
+    def span(self) -> tuple[float, float]:
+        """The stretch of the line that the cells resolve; beyond it a function is constant."""
+
+    @abstractmethod
+    def stencil(self) -> tuple[Floats, Floats]:
+        """Points (K, P) and weights (P,): a link's level is Σ_p weight_p g(point_kp)."""
+
+    @abstractmethod
+    def refined(self) -> CellFamily:
+        """The same family on the same span with twice as many cells."""
+
+    @abstractmethod
+    def masses(self, mean: Array, var: Array) -> Array:
+        """w_k(mean, var), (n, K); relative accuracy is kept in both tails."""
+
+    @abstractmethod
+    def mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
+        """(∂w_k/∂mean, ∂w_k/∂var), each (n, K)."""
+
+    @abstractmethod
+    def log_masses(self, mean: Array, var: Array) -> Array:
+        """log w_k(mean, var), (n, K); finite where the masses themselves underflow."""
+
+    @abstractmethod
+    def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
+        """E h(f) for h with value `values[:, k]` on cell k.
+
+        `values` is (R, K) for R functions shared by all rows, giving (n, R) arrays.
+        """
+
+    @abstractmethod
+    def expect_rowwise(self, values: Array, mean: Array, var: Array) -> Expectation:
+        """E h_i(f_i) for a function of each row's own, `values` (n, K), giving (n,) arrays."""
+
+    @property
+    def n_cells(self) -> int:
+        """K."""
+        return len(self.nodes)
+
+    @property
+    def cell_width(self) -> float:
+        """The mean distance between neighbouring nodes: what √var must not fall far below."""
+        return (self.span[1] - self.span[0]) / max(self.n_cells - 1, 1)

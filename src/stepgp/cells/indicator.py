@@ -1,0 +1,124 @@
+"""Order 0: the paper's step function, with the probabilities of its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from stepgp._array.namespace import Array, Floats, like, namespace
+from stepgp._array.special import log_normal_cdf_difference, normal_cdf_pdf, normal_tail
+from stepgp.cells.base import CellFamily, Expectation
+from stepgp.cells.grid import Grid
+from stepgp.cells.windows import in_windows
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Indicator(CellFamily):
+    """w_k = P(l_k ≤ f < u_k), f ~ N(μ, v) (paper, eq. piececonst)."""
+
+    grid: Grid
+
+    @property
+    def nodes(self) -> Floats:
+        return self.grid.nodes
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return float(self.grid.edges[0]), float(self.grid.edges[-1])
+
+    def stencil(self) -> tuple[Floats, Floats]:
+        return self.grid.stencil()
+
+    def refined(self) -> Indicator:
+        return Indicator(self.grid.refined())
+
+    def masses(self, mean: Array, var: Array) -> Array:
+        """Φ(b) − Φ(a) = [μ in the cell] + first difference of signed tails.
+
+        With Φ(z) = [z ≥ 0] − sign(z)·Φ(−|z|), two edges on one side of the mean are subtracted
+        in their own tail, so a far cell keeps its relative digits.
+        """
+        xp = namespace(mean)
+        z, _ = _standardised(self.grid.edges, mean, var)
+        above = z < 0  # the edge lies above the mean
+        tail, _ = normal_tail(xp.abs(z))
+        step = xp.astype(above, z.dtype)
+        tail = xp.where(above, -tail, tail)
+        step_jump = _differences(step, first=0.0, last=1.0)
+        mass = step_jump + _differences(tail, first=0.0, last=0.0)
+        return xp.maximum(mass, xp.zeros_like(mass))
+
+    def mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
+        """∂Φ((e−μ)/s)/∂μ = −φ/s and ∂/∂v = −zφ/2v with z = (e−μ)/s at every edge e."""
+        z, deviation = _standardised(self.grid.edges, mean, var)
+        _, density = normal_cdf_pdf(z)
+        by_mean = -density / deviation
+        by_var = density * z / (2.0 * deviation * deviation)
+        return (
+            _differences(by_mean, first=0.0, last=0.0),
+            _differences(by_var, first=0.0, last=0.0),
+        )
+
+    def log_masses(self, mean: Array, var: Array) -> Array:
+        xp = namespace(mean)
+        deviation = xp.sqrt(var)[:, None]
+        low = like(np.concatenate([[-np.inf], self.grid.edges]), mean)
+        high = like(np.concatenate([self.grid.edges, [np.inf]]), mean)
+        return log_normal_cdf_difference(
+            (low - mean[:, None]) / deviation, (high - mean[:, None]) / deviation
+        )
+
+    def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
+        """Σ_k w_k h_k = h_1 + Σ_j (h_{j+1} − h_j) Φ((μ − e_j)/√v): K−1 normal cdfs, no masses."""
+        edges = self.grid.edges
+        jumps = values[:, 1:] - values[:, :-1]
+
+        def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
+            local = jumps[:, near].T
+            z, deviation = _standardised(edges[near], mean, var)
+            cdf, density = normal_cdf_pdf(z)
+            z *= density
+            return Expectation(
+                cdf @ local + values[:, near.start],
+                (density @ local) / deviation,
+                (z @ local) / (-2.0 * deviation * deviation),
+            )
+
+        return in_windows(edges, mean, var, window)
+
+    def expect_rowwise(self, values: Array, mean: Array, var: Array) -> Expectation:
+        edges = self.grid.edges
+
+        def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
+            xp = namespace(mean)
+            own = xp.take(values, rows, axis=0)
+            local = (own[:, 1:] - own[:, :-1])[:, near]
+            z, deviation = _standardised(edges[near], mean, var)
+            cdf, density = normal_cdf_pdf(z)
+            density *= local
+            return Expectation(
+                xp.sum(cdf * local, axis=1) + own[:, near.start],
+                xp.sum(density, axis=1) / deviation[:, 0],
+                xp.sum(z * density, axis=1) / (-2.0 * var),
+            )
+
+        return in_windows(edges, mean, var, window)
+
+
+def _standardised(edges: Floats, mean: Array, var: Array) -> tuple[Array, Array]:
+    """z = (μ − e)/√v at every edge, and √v as a column."""
+    deviation = namespace(mean).sqrt(var)[:, None]
+    z = mean[:, None] - like(edges, mean)
+    z /= deviation
+    return z, deviation
+
+
+def _differences(at_edges: Array, *, first: float, last: float) -> Array:
+    """Cell-wise differences of a function of the K−1 edges with given values at ∓∞."""
+    xp = namespace(at_edges)
+    column = xp.ones_like(at_edges[:, :1])
+    padded = xp.concat([first * column, at_edges, last * column], axis=1)
+    return padded[:, 1:] - padded[:, :-1]

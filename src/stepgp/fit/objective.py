@@ -1,0 +1,140 @@
+"""The objective of the hyperparameters: ELBO plus log priors per row, and its gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stepgp._array.linalg import Factor, factorise
+from stepgp._array.namespace import Floats
+from stepgp.fit.estep import EStep, e_step
+from stepgp.model.posterior import Sites
+from stepgp.model.rowpass import Model
+from stepgp.rows.memory import MemoryRows
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A model with its whitened sites: all that has to be kept to go on from there."""
+
+    model: Model
+    sites: Sites
+
+    @classmethod
+    def prior(cls, model: Model, *, jitter: float) -> State:
+        """The state before any row has been seen."""
+        return cls(model, Sites.none(factorise(_kzz(model), jitter=jitter)))
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The objective per unit of weight at a model, its gradient, and the state reached."""
+
+    objective: float
+    gradient: Floats
+    state: State
+    e_step: EStep
+
+
+def _unit(model: Model) -> float:
+    """√D, the scale of distances between standardised inputs: the unit of Z in θ."""
+    return float(np.sqrt(model.inducing.shape[1]))
+
+
+def parameters_of(model: Model) -> Floats:
+    """θ as one vector: kernel, mean function, likelihood, inducing inputs in units of √D."""
+    return np.concatenate(
+        [
+            model.kernel.params,
+            model.mean_function.params,
+            model.likelihood.params,
+            model.inducing.ravel() / _unit(model),
+        ]
+    )
+
+
+def with_parameters(model: Model, theta: Floats) -> Model:
+    """The model at another θ."""
+    sizes = [
+        len(model.kernel.params),
+        len(model.mean_function.params),
+        len(model.likelihood.params),
+    ]
+    kernel, mean_function, likelihood, inducing = np.split(theta, np.cumsum(sizes))
+    return replace(
+        model,
+        kernel=model.kernel.with_params(kernel),
+        mean_function=model.mean_function.with_params(mean_function),
+        likelihood=model.likelihood.with_params(likelihood),
+        inducing=_unit(model) * inducing.reshape(model.inducing.shape),
+    )
+
+
+def parameter_bounds(model: Model) -> Floats:
+    """Bounds of θ for the optimiser, (P, 2): the mean and the inducing inputs are free."""
+    free = len(model.mean_function.params)
+    unbounded = np.array([[-np.inf, np.inf]])
+    return np.concatenate(
+        [
+            model.kernel.bounds,
+            np.repeat(unbounded, free, axis=0),
+            model.likelihood.bounds,
+            np.repeat(unbounded, model.inducing.size, axis=0),
+        ]
+    )
+
+
+def evaluate(
+    rows: MemoryRows,
+    model: Model,
+    start: State,
+    *,
+    jitter: float,
+    tolerance: float,
+    reference: float = np.nan,
+    damped: bool = False,
+    max_passes: int = 15,
+) -> Evaluation:
+    """(ELBO + log priors)/Σw at `model`, with q(u) converged from the state `start`.
+
+    The sums of `start` are moved to the new hyperparameters and inducing inputs first. The
+    E-step stops when a pass would gain ≤ `tolerance` nats a row, or a hundredth of the change
+    against the ELBO `reference` where that is larger.
+    """
+    kzz, pullback = model.kernel.with_pullback(model.inducing, model.inducing)
+    factor = factorise(kzz, jitter=jitter, largest=jitter)
+    weight = rows.total_weight
+    step = e_step(
+        rows,
+        model,
+        _moved(start, model, factor),
+        tolerance=tolerance * weight,
+        reference=reference,
+        damped=damped,
+        max_passes=max_passes,
+    )
+    by_kzz = pullback(step.q.kzz_adjoint())
+    by_rows = step.rows.gradient
+    assert by_rows is not None
+    gradient = np.concatenate(
+        [
+            by_rows.kernel + by_kzz.params + model.kernel.log_prior_gradient(),
+            by_rows.mean_function,
+            by_rows.likelihood + model.likelihood.log_prior_gradient(),
+            _unit(model) * (by_rows.inducing + by_kzz.first).ravel(),
+        ]
+    )
+    objective = step.elbo + model.kernel.log_prior() + model.likelihood.log_prior()
+    return Evaluation(objective / weight, gradient / weight, State(model, step.q.sites), step)
+
+
+def _moved(start: State, model: Model, factor: Factor) -> Sites:
+    """The sites of `start` under the model's kernel and inducing inputs."""
+    if np.array_equal(start.sites.factor.lower, factor.lower):
+        return start.sites
+    return start.sites.moved(factor, model.kernel(model.inducing, start.model.inducing))
+
+
+def _kzz(model: Model) -> Floats:
+    return model.kernel(model.inducing, model.inducing)

@@ -1,0 +1,45 @@
+"""How a fit can end, each way with its cause and its remedy."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Outcome(Enum):
+    """The end of a fit; `value` is (cause, remedy)."""
+
+    CONVERGED = ("the objective stopped rising", "")
+    ITERATION_LIMIT = (
+        "the objective still rose after max_iter iterations",
+        "raise max_iter",
+    )
+    STALLED = (
+        "no step along the search direction raised the objective",
+        "usually harmless; if the fit looks poor, scale the inputs or try another random_state",
+    )
+    NO_POSTERIOR = (
+        "no stable posterior was found at the starting hyperparameters",
+        "check for targets far outside what the likelihood expects, or try another link",
+    )
+    WORSE_THAN_CONSTANT = (
+        "two starts ended below the best model that ignores X",
+        "the inputs may carry no information on y; try another kernel or more inducing inputs",
+    )
+
+    @property
+    def cause(self) -> str:
+        return self.value[0]
+
+    @property
+    def remedy(self) -> str:
+        return self.value[1]
+
+    @property
+    def message(self) -> str:
+        """One sentence for a warning or a report."""
+        return f"{self.cause}; {self.remedy}." if self.remedy else f"{self.cause}."
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the fit can be used without a second look."""
+        return self in (Outcome.CONVERGED, Outcome.STALLED)

@@ -1,0 +1,60 @@
+"""Where a fit starts: the best model that ignores X, and a first grid around it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepgp._array.namespace import Array, Floats, namespace, to_numpy
+from stepgp.likelihoods import Likelihood
+from stepgp.links import Link
+from stepgp.rows.memory import MemoryRows
+
+_REACH = 15.0
+_POINTS = 121
+_ROWS = 20_000
+
+
+def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:
+    """(x, log-likelihood per unit of weight) of the best single latent value for all rows.
+
+    Searched on evenly spaced latent values, moved along while the best is the last, then once
+    more between its neighbours. At most 20,000 rows take part.
+    """
+    rows = rows.head(_ROWS)
+    centre, reach = 0.0, _REACH
+    best = (0.0, -np.inf)
+    for _ in range(12):
+        grid = centre + np.linspace(-reach, reach, _POINTS)
+        score = _score(rows, likelihood, link, grid)
+        if not np.isfinite(score).any():
+            return best
+        top = int(np.nanargmax(np.where(np.isfinite(score), score, -np.inf)))
+        if score[top] > best[1]:
+            best = (float(grid[top]), float(score[top]))
+        inner = 0 < top < _POINTS - 1
+        centre, reach = float(grid[top]), (2.0 * reach / (_POINTS - 1) if inner else reach)
+        if inner and reach < 1e-3:
+            break
+    return best
+
+
+def _score(rows: MemoryRows, likelihood: Likelihood, link: Link, grid: Floats) -> Floats:
+    """Mean log p(y | g(x)) over the rows for every x of the grid."""
+    block = next(iter(MemoryRows(rows.X, rows.y, rows.weight, rows.exposure, len(rows)).blocks()))
+    xp = namespace(block.y)
+    weight = xp.ones_like(block.y) if block.weight is None else block.weight
+    share = to_numpy(weight) / float(xp.sum(weight))
+    if likelihood.features:
+        statistics = to_numpy(likelihood.statistics(block.y, block.exposure))
+        base = float(share @ to_numpy(likelihood.base(block.y, block.exposure)))
+        with np.errstate(all="ignore"):
+            table = np.stack([link.feature(feature, grid) for feature in likelihood.features])
+            return base + (share @ statistics) @ table
+    return np.array([share @ _column(likelihood, link, block.y, block.exposure, x) for x in grid])
+
+
+def _column(
+    likelihood: Likelihood, link: Link, y: Array, exposure: Array | None, x: float
+) -> Floats:
+    level = namespace(y).full_like(y, float(link(np.array([x]))[0]))
+    return to_numpy(likelihood.log_prob(y, level if exposure is None else level * exposure))

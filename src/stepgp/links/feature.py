@@ -1,0 +1,53 @@
+"""What a likelihood asks of a level, and where levels live."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+
+class Support(Enum):
+    """An open interval of levels: the values of a link, the parameter space of a likelihood."""
+
+    REAL = (-math.inf, math.inf)
+    POSITIVE = (0.0, math.inf)
+    UNIT = (0.0, 1.0)
+
+    @property
+    def low(self) -> float:
+        return self.value[0]
+
+    @property
+    def high(self) -> float:
+        return self.value[1]
+
+    def contains(self, other: Support) -> bool:
+        """Whether every level of `other` is a level of this support."""
+        return self.low <= other.low and other.high <= self.high
+
+    def __str__(self) -> str:
+        return f"({self.low:g}, {self.high:g})".replace("inf", "∞")
+
+
+class Feature(Enum):
+    """A function of the level g in the split log p(y | g) = base(y) + Σ_r T_r(y) · feature_r(g).
+
+    A link computes each one straight from the latent value, so that log g keeps its digits where
+    g itself has rounded to 0 or 1.
+    """
+
+    VALUE = "g"
+    SQUARE = "g²"
+    LOG = "log g"
+    LOG_COMPLEMENT = "log(1 − g)"
+
+    @property
+    def domain(self) -> Support:
+        """The levels where the feature is finite."""
+        match self:
+            case Feature.LOG:
+                return Support.POSITIVE
+            case Feature.LOG_COMPLEMENT:
+                return Support.UNIT
+            case Feature.VALUE | Feature.SQUARE:
+                return Support.REAL

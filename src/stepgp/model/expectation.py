@@ -1,0 +1,76 @@
+"""Likelihood × link × rule: E log p(y | g(f)) for every row, with all its derivatives."""
+
+from __future__ import annotations
+
+from stepgp._array.namespace import Array, namespace
+from stepgp.cells.base import CellFamily, Expectation
+from stepgp.likelihoods import Likelihood
+from stepgp.links import Link
+from stepgp.model.rules import CellRule, LevelFunction, Rule
+
+
+def expected_log_prob(
+    likelihood: Likelihood,
+    link: Link,
+    cell_family: CellFamily,
+    y: Array,
+    mean: Array,
+    var: Array,
+    *,
+    exposure: Array | None = None,
+) -> Expectation:
+    """Σ_k w_k(mean, var) log p(y | g_k) per row, and its derivatives in mean and var."""
+    return expect_rows(likelihood, link, CellRule(cell_family), y, exposure, mean, var)
+
+
+def expect_rows(
+    likelihood: Likelihood,
+    link: Link,
+    rule: Rule,
+    y: Array,
+    exposure: Array | None,
+    mean: Array,
+    var: Array,
+) -> Expectation:
+    """E log p(y | g(f)), f ~ N(mean, var).
+
+    Where log p(y | g) = base(y) + Σ_r T_r(y) feature_r(g), only the R features are integrated,
+    once for all rows alike; else the table of log p(y_i | g_k).
+    """
+    if not likelihood.features:
+        return rule.rowwise(link, log_prob_table(likelihood, y, exposure), mean, var)
+    xp = namespace(mean)
+    expected = rule.features(link, likelihood.features, mean, var)
+    statistics = likelihood.statistics(y, exposure)
+    return Expectation(
+        likelihood.base(y, exposure) + xp.sum(statistics * expected.value, axis=-1),
+        xp.sum(statistics * expected.d_mean, axis=-1),
+        xp.sum(statistics * expected.d_var, axis=-1),
+    )
+
+
+def parameter_slopes(
+    likelihood: Likelihood,
+    link: Link,
+    rule: Rule,
+    y: Array,
+    exposure: Array | None,
+    mean: Array,
+    var: Array,
+) -> Array:
+    """∂E log p(y | g(f))/∂ likelihood parameters, (P, n)."""
+    if not likelihood.features:
+        scale = 1.0 if exposure is None else exposure[:, None]
+        return rule.average(
+            link, lambda level: likelihood.log_prob_gradient(y[:, None], level * scale), mean, var
+        )
+    xp = namespace(mean)
+    expected = rule.features(link, likelihood.features, mean, var)
+    d_statistics, d_base = likelihood.statistics_gradient(y, exposure)
+    return d_base + xp.sum(d_statistics * expected.value, axis=-1)
+
+
+def log_prob_table(likelihood: Likelihood, y: Array, exposure: Array | None) -> LevelFunction:
+    """The function levels → log p(y_i | e_i·level), (n, K)."""
+    scale = 1.0 if exposure is None else exposure[:, None]
+    return lambda level: likelihood.log_prob(y[:, None], level * scale)

@@ -1,0 +1,86 @@
+"""A fitted model that predicts, in the units of the user's inputs and targets."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from stepgp._array.namespace import Floats
+from stepgp.cells.base import CellFamily
+from stepgp.kernels import Kernel
+from stepgp.likelihoods import Likelihood
+from stepgp.links import Link
+from stepgp.model.means import MeanFunction
+from stepgp.model.posterior import Posterior, marginals
+from stepgp.model.predictive import GaussianPredictive, MixturePredictive, Predictive
+
+_BLOCK = 4_096
+
+
+@dataclass(frozen=True, eq=False)
+class Standardisation:
+    """x ↦ (x − shift)/scale, column by column."""
+
+    shift: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, columns: Floats, weight: Floats | None) -> Standardisation:
+        """Weighted mean and standard deviation; a constant column is only shifted."""
+        shift = np.average(columns, axis=0, weights=weight)
+        scale = np.sqrt(np.average((columns - shift) ** 2, axis=0, weights=weight))
+        # Rounding leaves a constant column a deviation of a few ulp of its value.
+        constant = scale <= 1e-14 * np.maximum(np.abs(shift), 1e-300)
+        return cls(shift, np.where(constant, 1.0, scale))
+
+    @classmethod
+    def none(cls, n_columns: int) -> Standardisation:
+        return cls(np.zeros(n_columns), np.ones(n_columns))
+
+    def forward(self, columns: Floats) -> Floats:
+        return (columns - self.shift) / self.scale
+
+    def backward(self, columns: Floats) -> Floats:
+        return self.shift + self.scale * columns
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """q(f) on standardised inputs, with likelihood, link and cells in the user's units."""
+
+    inputs: Standardisation
+    kernel: Kernel
+    mean_function: MeanFunction
+    inducing: Floats
+    q: Posterior
+    likelihood: Likelihood
+    link: Link
+    cells: CellFamily
+
+    def latent(self, X: Floats, *, n_jobs: int = 1) -> tuple[Floats, Floats]:
+        """Mean and variance of f at every row."""
+        blocks = [X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK)]
+        with threadpool_limits(limits=1, user_api="blas"):
+            if n_jobs == 1 or len(blocks) == 1:
+                parts = [self._block(block) for block in blocks]
+            else:
+                with ThreadPoolExecutor(n_jobs) as pool:
+                    parts = list(pool.map(self._block, blocks))
+        return np.concatenate([mean for mean, _ in parts]), np.concatenate([v for _, v in parts])
+
+    def predictive(
+        self, X: Floats, *, exposure: Floats | None = None, n_jobs: int = 1
+    ) -> Predictive:
+        """p(y) at every row."""
+        mean, var = self.latent(X, n_jobs=n_jobs)
+        image, noise = self.link.image(mean, var), self.likelihood.gaussian_noise
+        if image is not None and noise is not None:
+            return GaussianPredictive(image[0], np.sqrt(image[1] + noise))
+        return MixturePredictive(self.likelihood, self.link, self.cells, mean, var, exposure)
+
+    def _block(self, X: Floats) -> tuple[Floats, Floats]:
+        inputs = self.inputs.forward(X)
+        return marginals(self.q, self.kernel, self.mean_function, self.inducing, inputs)

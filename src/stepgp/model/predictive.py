@@ -1,0 +1,179 @@
+"""Predictive distributions of targets: finite mixtures over cells, or Gaussians."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from stepgp._array.namespace import Floats
+from stepgp.cells.base import CellFamily
+from stepgp.likelihoods import Likelihood
+from stepgp.links import Link
+from stepgp.model.mixture import Mixture
+
+_ENTRIES = 1_000_000  # rows × cells held at a time
+
+
+class Predictive(ABC):
+    """p(y) for n rows. Arrays of targets are (n,), results NumPy."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """n."""
+
+    @abstractmethod
+    def mean(self) -> Floats:
+        """E y, (n,)."""
+
+    @abstractmethod
+    def var(self) -> Floats:
+        """Var y, (n,): within the likelihood and between its levels."""
+
+    @abstractmethod
+    def log_prob(self, y: npt.ArrayLike) -> Floats:
+        """log p(y_i) of row i, (n,)."""
+
+    @abstractmethod
+    def cdf(self, y: npt.ArrayLike) -> Floats:
+        """P(Y_i ≤ y_i), (n,)."""
+
+    @abstractmethod
+    def quantile(self, q: npt.ArrayLike) -> Floats:
+        """The smallest y with P(Y_i ≤ y) ≥ q: (n,) for a number, (n, m) for m of them."""
+
+    @abstractmethod
+    def sample(
+        self, n_samples: int = 1, random_state: int | np.random.Generator | None = None
+    ) -> Floats:
+        """Independent draws for every row, (n, n_samples)."""
+
+    @final
+    def std(self) -> Floats:
+        """√Var y, (n,)."""
+        return np.sqrt(self.var())
+
+    @final
+    def interval(self, coverage: float = 0.9) -> Floats:
+        """The central interval with that probability: lower and upper end, (n, 2)."""
+        if not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must lie strictly between 0 and 1, got {coverage}.")
+        return self.quantile([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GaussianPredictive(Predictive):
+    """N(y | location, scale²), where a Gaussian likelihood sees the latent function itself."""
+
+    location: Floats
+    scale: Floats
+
+    def __len__(self) -> int:
+        return len(self.location)
+
+    def mean(self) -> Floats:
+        return self.location
+
+    def var(self) -> Floats:
+        return self.scale**2
+
+    def log_prob(self, y: npt.ArrayLike) -> Floats:
+        z = (_targets(y, len(self)) - self.location) / self.scale
+        return -0.5 * z * z - np.log(self.scale) - 0.5 * np.log(2.0 * np.pi)
+
+    def cdf(self, y: npt.ArrayLike) -> Floats:
+        return ndtr((_targets(y, len(self)) - self.location) / self.scale)
+
+    def quantile(self, q: npt.ArrayLike) -> Floats:
+        level = _levels(q)
+        return np.add.outer(self.location, 0.0 * level) + np.multiply.outer(
+            self.scale, ndtri(level)
+        )
+
+    def sample(
+        self, n_samples: int = 1, random_state: int | np.random.Generator | None = None
+    ) -> Floats:
+        draws = np.random.default_rng(random_state).standard_normal((len(self), n_samples))
+        return self.location[:, None] + self.scale[:, None] * draws
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MixturePredictive(Predictive):
+    """p(y_i) = Σ_k w_k(μ_i, v_i) p(y_i | e_i g_k): nothing of size (n, K) outlives a block."""
+
+    likelihood: Likelihood
+    link: Link
+    cells: CellFamily
+    latent_mean: Floats
+    latent_var: Floats
+    exposure: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.latent_mean)
+
+    def mean(self) -> Floats:
+        return np.concatenate([block.mean() for _, block in self._blocks()])
+
+    def var(self) -> Floats:
+        return np.concatenate([block.var() for _, block in self._blocks()])
+
+    def log_prob(self, y: npt.ArrayLike) -> Floats:
+        targets = _targets(y, len(self))
+        return np.concatenate([block.log_prob(targets[rows]) for rows, block in self._blocks()])
+
+    def cdf(self, y: npt.ArrayLike) -> Floats:
+        targets = _targets(y, len(self))
+        return np.concatenate([block.cdf(targets[rows]) for rows, block in self._blocks()])
+
+    def quantile(self, q: npt.ArrayLike) -> Floats:
+        levels = _levels(q)
+        columns = [
+            np.concatenate([block.quantile(p) for _, block in self._blocks()])
+            for p in levels.ravel().tolist()
+        ]
+        return np.stack(columns, axis=-1).reshape(len(self), *levels.shape)
+
+    def sample(
+        self, n_samples: int = 1, random_state: int | np.random.Generator | None = None
+    ) -> Floats:
+        generator = np.random.default_rng(random_state)
+        return np.concatenate([block.sample(n_samples, generator) for _, block in self._blocks()])
+
+    def _blocks(self) -> Iterator[tuple[slice, Mixture]]:
+        size = max(1, _ENTRIES // self.cells.n_cells)
+        for start in range(0, len(self), size):
+            rows = slice(start, start + size)
+            yield (
+                rows,
+                Mixture(
+                    self.likelihood,
+                    self.link,
+                    self.cells,
+                    self.latent_mean[rows],
+                    self.latent_var[rows],
+                    None if self.exposure is None else self.exposure[rows],
+                ),
+            )
+
+
+def _targets(y: npt.ArrayLike, n_rows: int) -> Floats:
+    targets = np.asarray(y, dtype=np.float64)
+    if targets.ndim == 0:
+        return np.full(n_rows, float(targets))
+    if targets.shape != (n_rows,):
+        raise ValueError(f"y must be a number or have shape ({n_rows},), got {targets.shape}.")
+    return targets
+
+
+def _levels(q: npt.ArrayLike) -> Floats:
+    levels = np.asarray(q, dtype=np.float64)
+    if not np.all((levels > 0.0) & (levels < 1.0)):
+        raise ValueError(f"Quantile levels must lie strictly between 0 and 1, got {q!r}.")
+    return levels

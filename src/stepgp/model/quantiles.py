@@ -1,0 +1,54 @@
+"""Quantiles of many distributions at once, from their cdf alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import elementwise
+
+from stepgp._array.namespace import Floats
+
+Rows = npt.NDArray[np.intp]
+Cdf = Callable[[Floats, Rows], Floats]
+"""(y, rows) ↦ P(Y ≤ y) for a selection of rows."""
+
+
+def continuous_quantile(cdf: Cdf, p: float, centre: Floats) -> Floats:
+    """The root of cdf(y) = p: a bracket that doubles around `centre`, then Chandrupatla."""
+    rows = np.arange(len(centre))
+    width = np.maximum(1.0, np.abs(centre))
+
+    def excess(y: Floats, rows: Any) -> Floats:
+        flat = np.ravel(y)
+        index = np.broadcast_to(np.asarray(rows), np.shape(y)).ravel().astype(np.intp)
+        return (cdf(flat, index) - p).reshape(np.shape(y))
+
+    found = elementwise.bracket_root(
+        excess, centre - width, centre + width, args=(rows,), maxiter=1000
+    )
+    low, high = found.bracket
+    root = elementwise.find_root(
+        excess, (low, high), args=(rows,), tolerances={"xatol": 0.0, "xrtol": 1e-14}
+    )
+    return np.asarray(root.x, dtype=np.float64)
+
+
+def discrete_quantile(cdf: Cdf, p: float, centre: Floats) -> Floats:
+    """The smallest whole y ≥ 0 with cdf(y) ≥ p, by doubling and bisection on the integers."""
+    rows = np.arange(len(centre))
+    low = np.full(len(centre), -1.0)  # cdf(low) < p throughout
+    high = np.floor(np.maximum(centre, 0.0))
+    while True:
+        short = cdf(high, rows) < p
+        if not short.any():
+            break
+        low = np.where(short, high, low)
+        high = np.where(short, 2.0 * high + 1.0, high)
+    while np.any(high - low > 1.0):
+        middle = np.floor(0.5 * (low + high))
+        enough = cdf(middle, rows) >= p
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high

@@ -1,0 +1,154 @@
+"""The one function that touches rows: from the state and a block of rows to sums.
+
+Everything else in a fit is M×M. RowSums add up, so threads, files and devices are the same
+reduction over other blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepgp._array.linalg import symmetric
+from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
+from stepgp.kernels import Kernel
+from stepgp.likelihoods import Likelihood
+from stepgp.links import Link
+from stepgp.model.expectation import expect_rows, parameter_slopes
+from stepgp.model.means import MeanFunction
+from stepgp.model.posterior import VARIANCE_FLOOR, Posterior, SiteSums
+from stepgp.model.rules import Rule
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """θ and what it acts on: the prior of f, the likelihood of y, and how cells see f."""
+
+    kernel: Kernel
+    mean_function: MeanFunction
+    likelihood: Likelihood
+    link: Link
+    rule: Rule
+    inducing: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Some rows: inputs (n, D), targets (n,), weights and exposures (n,) or None."""
+
+    X: Array
+    y: Array
+    weight: Array | None = None
+    exposure: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """Sums over rows of the ELBO's derivatives, (a, W) held."""
+
+    kernel: Floats
+    mean_function: Floats
+    likelihood: Floats
+    inducing: Floats
+
+    def __add__(self, other: Gradient) -> Gradient:
+        return Gradient(
+            self.kernel + other.kernel,
+            self.mean_function + other.mean_function,
+            self.likelihood + other.likelihood,
+            self.inducing + other.inducing,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """What a pass over rows leaves: Σ E log p, the new sites' sums, perhaps the gradient."""
+
+    value: float
+    sites: SiteSums
+    gradient: Gradient | None
+    lowest: float
+    """min of mean − 6√var: with `highest`, the stretch of the line that the rows see."""
+    highest: float
+    narrow: float
+    """Weight of rows whose √var is below half of `cell_width`."""
+
+    def __add__(self, other: RowSums) -> RowSums:
+        gradient = self.gradient
+        if gradient is not None and other.gradient is not None:
+            gradient = gradient + other.gradient
+        return RowSums(
+            self.value + other.value,
+            self.sites + other.sites,
+            gradient,
+            min(self.lowest, other.lowest),
+            max(self.highest, other.highest),
+            self.narrow + other.narrow,
+        )
+
+
+def row_pass(
+    model: Model,
+    q: Posterior,
+    block: RowBlock,
+    *,
+    gradient: bool = False,
+    cell_width: float = 0.0,
+) -> RowSums:
+    """One block's share of the ELBO, of the next sites' sums and of the gradient.
+
+    K_zx, T = W K_zx; mean = m(x) + K_xz a; var = k_xx − colsum(K_zx ∘ T);
+    (E, g, h) = (E log p, ∂/∂mean, ∂/∂var); site b = −2h, l = g + b (mean − m(x));
+    Λ₁ = K_zx l, Λ₂ = K_zx diag(b) K_xz; ∂/∂K_zx = a gᵀ − 2 T diag(h), ∂/∂k_xx = h.
+    """
+    X, y, exposure = block.X, block.y, block.exposure
+    xp = namespace(X)
+    a, W = like(q.weights, X), like(q.reduction, X)
+    kzx, pullback = model.kernel.with_pullback(like(model.inducing, X), X)
+    T = W @ kzx
+    prior_mean, prior_var = model.mean_function(X), model.kernel.diag(X)
+    mean = prior_mean + a @ kzx
+    var = prior_var - xp.sum(kzx * T, axis=0)
+    floor = VARIANCE_FLOOR * prior_var
+    floored = var < floor
+    var = xp.where(floored, floor, var)
+
+    expected = expect_rows(model.likelihood, model.link, model.rule, y, exposure, mean, var)
+    value, g = expected.value, expected.d_mean
+    h = xp.where(floored, xp.zeros_like(var), expected.d_var)
+    weight = xp.ones_like(var) if block.weight is None else block.weight
+    value, g, h = value * weight, g * weight, h * weight
+
+    b = -2.0 * h
+    weighted = kzx * b
+    sites = SiteSums(
+        to_numpy(kzx @ (g + b * (mean - prior_mean))), symmetric(to_numpy(weighted @ kzx.T))
+    )
+    deviation = xp.sqrt(var)
+    narrow = xp.astype(deviation < 0.5 * cell_width, var.dtype)
+    slopes = None
+    if gradient:
+        T *= -2.0 * h
+        T += a[:, None] * g
+        by_kernel = pullback(T)
+        by_parameters = np.zeros(0)
+        if model.likelihood.params.size:
+            by_parameters = to_numpy(
+                parameter_slopes(model.likelihood, model.link, model.rule, y, exposure, mean, var)
+                @ weight
+            )
+        slopes = Gradient(
+            kernel=by_kernel.params + model.kernel.diag_pullback(X, h),
+            mean_function=model.mean_function.pullback(X, g),
+            likelihood=by_parameters,
+            inducing=to_numpy(by_kernel.first),
+        )
+    return RowSums(
+        value=float(xp.sum(value)),
+        sites=sites,
+        gradient=slopes,
+        lowest=float(xp.min(mean - 6.0 * deviation)),
+        highest=float(xp.max(mean + 6.0 * deviation)),
+        narrow=float(xp.sum(narrow * weight)),
+    )

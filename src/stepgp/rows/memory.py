@@ -1,0 +1,75 @@
+"""Rows in memory, cut into logical blocks, summed by threads in a fixed tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from stepgp._array.namespace import Array
+from stepgp.model.rowpass import RowBlock, RowSums
+
+BLOCK = 4_096
+"""Rows of a logical block: equal blocks give bit-equal sums, whatever the number of threads."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryRows:
+    """All rows as arrays of one library; a pass is a map over blocks and a sum."""
+
+    X: Array
+    y: Array
+    weight: Array | None = None
+    exposure: Array | None = None
+    block: int = BLOCK
+    n_jobs: int = 1
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def total_weight(self) -> float:
+        """Σw: how many rows these count for."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
+    def blocks(self) -> Iterator[RowBlock]:
+        """Consecutive blocks in order."""
+        for start in range(0, len(self), self.block):
+            yield self._cut(slice(start, start + self.block))
+
+    def reduce(self, function: Callable[[RowBlock], RowSums]) -> RowSums:
+        """Σ function(block) over all blocks, the same to the bit for any number of threads."""
+        if self.n_jobs == 1 or len(self) <= self.block:
+            return tree_sum(map(function, self.blocks()))
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            return tree_sum(pool.map(function, self.blocks()))
+
+    def head(self, n_rows: int) -> MemoryRows:
+        """The first rows only."""
+        block = self._cut(slice(0, n_rows))
+        return replace(self, X=block.X, y=block.y, weight=block.weight, exposure=block.exposure)
+
+    def _cut(self, rows: slice) -> RowBlock:
+        return RowBlock(
+            self.X[rows, :],
+            self.y[rows],
+            None if self.weight is None else self.weight[rows],
+            None if self.exposure is None else self.exposure[rows],
+        )
+
+
+def tree_sum(terms: Iterable[RowSums]) -> RowSums:
+    """The sum in the shape of a binary counter: fixed by the number of terms, log-many kept."""
+    stack: list[tuple[int, RowSums]] = []
+    for term in terms:
+        level = 0
+        while stack and stack[-1][0] == level:
+            term = stack.pop()[1] + term
+            level += 1
+        stack.append((level, term))
+    if not stack:
+        raise ValueError("There are no rows to sum over.")
+    total = stack.pop()[1]
+    while stack:
+        total = stack.pop()[1] + total
+    return total

@@ -1,0 +1,78 @@
+"""Sums, products and the choice of features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepgp.kernels import RBF, ActiveDims, Constant, Kernel, Linear, Matern32, Product, Sum
+from tests.kernels.cases import rows
+
+A, B = rows(4, 1), rows(5, 2)
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["A-B", "A-is-B"])
+def test_values(same: bool) -> None:
+    other = A if same else B
+    rbf, linear = RBF()(A, other), Linear()(A, other)
+    np.testing.assert_allclose((RBF() + Linear())(A, other), rbf + linear, rtol=1e-15)
+    np.testing.assert_allclose((RBF() * Linear())(A, other), rbf * linear, rtol=1e-15)
+    np.testing.assert_allclose((RBF() + 2.0)(A, other), rbf + 2, rtol=1e-15)
+    np.testing.assert_allclose((2.0 * RBF() * 3)(A, other), 6 * rbf, rtol=1e-15)
+
+
+def test_flattened() -> None:
+    a, b, c = RBF(), Linear(), Matern32()
+    assert (a + b) + c == a + (b + c) == Sum((a, b, c)) == Sum((Sum((a, b)), c))
+    assert (a * b) * c == a * (b * c) == Product((a, b, c)) == Product((a, Product((b, c))))
+    assert (a + b) * c == Product((Sum((a, b)), c))
+    assert a * b + c == Sum((Product((a, b)), c))
+
+
+@pytest.mark.parametrize("number", [2, 2.0, np.float64(2), np.float32(2), np.int64(2)])
+def test_numbers_on_either_side(number: float) -> None:
+    assert number + RBF() == Sum((Constant(2.0), RBF()))
+    assert RBF() + number == Sum((RBF(), Constant(2.0)))
+    assert number * RBF() == Product((Constant(2.0), RBF()))
+    assert RBF() * number == Product((RBF(), Constant(2.0)))
+
+
+def test_names_say_whose_parameter() -> None:
+    kernel = (RBF(ard=False) + Linear() * 2.0).for_features(3)
+    assert kernel.param_names == (
+        "RBF0.log_lengthscale",
+        "RBF0.log_variance",
+        "Product1.Linear0.log_variance",
+        "Product1.Constant1.log_variance",
+    )
+
+
+def test_parameters_reach_their_kernel() -> None:
+    kernel = (RBF(ard=False) + Linear()).for_features(3)
+    moved = kernel.with_params(np.log([3.0, 5.0, 7.0]))
+    expected = RBF(3.0, 5.0, ard=False)(A, B) + Linear(7.0)(A, B)
+    np.testing.assert_allclose(moved(A, B), expected, rtol=1e-13)
+
+
+def test_prior_adds_up() -> None:
+    one, two = RBF().for_features(3), Linear().for_features(3)
+    for kernel in (one + two, one * two):
+        assert kernel.log_prior() == pytest.approx(one.log_prior() + two.log_prior())
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["A-B", "A-is-B"])
+def test_active_dims_sees_only_its_features(same: bool) -> None:
+    kernel = ActiveDims(RBF(1.5), (2, 0))
+    other = A if same else B
+    columns = A[:, [2, 0]]
+    other_columns = columns if same else B[:, [2, 0]]
+    np.testing.assert_array_equal(kernel(A, other), RBF(1.5)(columns, other_columns))
+    first = kernel.with_pullback(A, other)[1](np.ones((4, len(other)))).first
+    np.testing.assert_array_equal(first[:, 1], 0.0)
+    assert np.all(np.abs(first[:, [0, 2]]) > 1e-8)
+
+
+def test_one_kernel_per_group_of_features() -> None:
+    kernel: Kernel = ActiveDims(RBF(), (0,)) * ActiveDims(Matern32(), (1, 2))
+    expected = RBF()(A[:, :1], B[:, :1]) * Matern32()(A[:, 1:], B[:, 1:])
+    np.testing.assert_allclose(kernel(A, B), expected, rtol=1e-14)

@@ -1,0 +1,3 @@
+"""Tests of stepgp.likelihoods."""
+
+from __future__ import annotations

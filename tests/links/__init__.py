@@ -1,0 +1,3 @@
+"""Tests of stepgp.links."""
+
+from __future__ import annotations

@@ -1,0 +1,1 @@
+# What stepgp uses of scikit-learn, which ships no types.
