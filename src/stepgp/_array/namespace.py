@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array
+from array_api_compat import numpy as numpy_namespace
 
 Array: TypeAlias = Any
 """An array of any library of the array API standard (NumPy, torch, array-api-strict)."""
@@ -17,7 +18,11 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 def namespace(*arrays: Array) -> Any:
     """The array-API namespace of the arrays; Python scalars and None take part silently."""
-    return array_namespace(*(a for a in arrays if hasattr(a, "shape")))
+    if all(
+        type(array) is np.ndarray for array in arrays
+    ):  # the common case, at a tenth of the cost
+        return numpy_namespace
+    return array_namespace(*(array for array in arrays if hasattr(array, "shape")))
 
 
 def to_numpy(array: Array) -> Floats:

@@ -103,6 +103,13 @@ def normal_cdf_pdf(z: Array) -> tuple[Array, Array]:
     return xp.where(z < 0, tail, 1.0 - tail), density
 
 
+def normal_remainder_pdf(z: Array) -> tuple[Array, Array]:
+    """(Φ(z) − [z ≥ 0], φ(z)): how far Φ is from a step, with its digits in both tails."""
+    xp = namespace(z)
+    tail, density = normal_tail(xp.abs(z))
+    return xp.where(z < 0, tail, -tail), density
+
+
 def log_normal_cdf(z: Array) -> Array:
     """log Φ(z): −z²/2 − log√2π + log R(−z) on the left, log1p(−Φ(−z)) on the right."""
     xp = namespace(z)
@@ -159,20 +166,24 @@ def log_sigmoid(x: Array) -> Array:
 def log1mexp(x: Array) -> Array:
     """log(1 − e⁻ˣ) for x > 0; the switch at log 2 keeps both ends accurate (Mächler 2012)."""
     xp = namespace(x)
-    return xp.where(x > math.log(2.0), xp.log1p(-xp.exp(-x)), xp.log(-xp.expm1(-x)))
+    far = x > math.log(2.0)
+    right = xp.where(far, x, xp.ones_like(x))
+    return xp.where(far, xp.log1p(-xp.exp(-right)), xp.log(-xp.expm1(-x)))
 
 
 def logsumexp(x: Array, *, axis: int = -1) -> Array:
     """log Σ eˣ along an axis; a slice that is all −inf gives −inf, not NaN."""
     xp = namespace(x)
     top = xp.max(x, axis=axis, keepdims=True)
-    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    total = xp.sum(xp.exp(x - top), axis=axis, keepdims=True)
-    return xp.squeeze(top + xp.log(total), axis=axis)
+    finite = xp.isfinite(top)
+    shift = xp.where(finite, top, xp.zeros_like(top))
+    total = xp.sum(xp.exp(x - shift), axis=axis, keepdims=True)
+    total = xp.log(xp.where(finite, total, xp.ones_like(total)))
+    return xp.squeeze(xp.where(finite, shift + total, top), axis=axis)
 
 
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-_SHIFT = 8  # Stirling's series at x + 8 has an error below 1e-16
+_SHIFT = 8  # Stirling's series at x + 8 has an error below 1e-15
 
 
 def log_gamma(x: Array) -> Array:

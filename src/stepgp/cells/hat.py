@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 
 from stepgp._array.namespace import Array, Floats, like, namespace
-from stepgp._array.special import normal_cdf_pdf, normal_tail, ramp_ratio
+from stepgp._array.special import normal_remainder_pdf, ramp_ratio
 from stepgp.cells.base import CellFamily, Expectation
 from stepgp.cells.grid import Grid
 from stepgp.cells.windows import in_windows
 
-_SQRT_2PI = float(np.sqrt(2.0 * np.pi))
+_SQRT_2PI = math.sqrt(2.0 * math.pi)
+_LOG_SQRT_2PI = math.log(_SQRT_2PI)
 
 
 @final
@@ -26,10 +28,14 @@ class Hat(CellFamily):
     """
 
     grid: Grid
+    _nodes: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_nodes", np.unique(self.grid.nodes))
 
     @property
     def nodes(self) -> Floats:
-        return np.unique(self.grid.nodes)
+        return self._nodes
 
     @property
     def span(self) -> tuple[float, float]:
@@ -48,22 +54,22 @@ class Hat(CellFamily):
         reflected to its small side, so a far node is never a difference of large numbers.
         """
         xp = namespace(mean)
-        deviation = xp.sqrt(var)[:, None]
+        _, _, ramp, _ = _tail_ramps(self.nodes, mean, var)
         distance = like(self.nodes, mean) - mean[:, None]
-        t = xp.abs(distance) / deviation
-        tail, density = normal_tail(t)
-        tail *= t
-        density -= tail
-        density *= deviation
-        mass = _second_difference(density, self._spacing(mean)) + self._at(distance)
+        mass = _second_difference(ramp, self._spacing(mean)) + self._at(distance)
         return xp.maximum(mass, xp.zeros_like(mass))
 
     def mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
-        """∂E(f − x)₊/∂μ = Φ(z) and ∂/∂v = φ(z)/2√v, z = (μ − x)/√v."""
-        cdf, density, _, deviation = _ramps(self.nodes, mean, var)
-        spacing = self._spacing(mean)
+        """∂E(f − x)₊/∂μ = Φ(z) and ∂/∂v = φ(z)/2√v, z = (μ − x)/√v.
+
+        Φ is a step and its tail beyond, differenced apart to keep the digits of far nodes.
+        """
+        tail, density, _, deviation = _tail_ramps(self.nodes, mean, var)
         density /= 2.0 * deviation
-        return _second_difference(cdf, spacing), _second_difference(density, spacing)
+        spacing = self._spacing(mean)
+        below = mean[:, None] >= like(self.nodes, mean)
+        step = _second_difference(namespace(mean).astype(below, mean.dtype), spacing)
+        return step + _second_difference(tail, spacing), _second_difference(density, spacing)
 
     def log_masses(self, mean: Array, var: Array) -> Array:
         """log of the masses with the largest of its Gaussian factors taken out.
@@ -88,55 +94,66 @@ class Hat(CellFamily):
         ramp_left, ramp_middle, ramp_right = _neighbours(ramp)
         centre = scaled(ramp_middle, middle)
         gap = self._spacing(mean)
-        one = xp.ones_like(gap[:1])
+        one = like(np.ones(1), mean)
         mass = (scaled(ramp_right, right) - centre) / xp.concat([gap, one])
         mass += (scaled(ramp_left, left) - centre) / xp.concat([one, gap])
         mass += inside * _SQRT_2PI
-        smallest = xp.asarray(np.finfo(np.float64).tiny, dtype=mass.dtype)
-        return xp.log(xp.maximum(mass, smallest)) - 0.5 * nearest * nearest - np.log(_SQRT_2PI)
+        smallest = xp.full_like(mass, xp.finfo(mass.dtype).smallest_normal)
+        return xp.log(xp.maximum(mass, smallest)) - 0.5 * nearest * nearest - _LOG_SQRT_2PI
 
     def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
-        """Σ_k w_k h_k = h_1 + Σ_j κ_j E(f − x_j)₊ with κ_j the kink of the interpolant at x_j.
+        """Σ_k w_k h_k = ĥ(μ) + Σ_j κ_j ρ_j: interpolant, its kinks κ_j, tail ramps ρ_j.
 
-        A knot far on the left adds κ_j (μ − x_j), one far on the right nothing.
+        Only nodes near the mean add to the interpolant at it, so values far away cost no digits.
         """
         nodes = self.nodes
-        kinks = _second_difference(values, self._spacing(mean))
+        slopes = _slopes(values, self._spacing(mean))
+        kinks = slopes[:, 1:] - slopes[:, :-1]
 
         def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
             xp = namespace(mean)
-            slope = xp.sum(kinks[:, : near.start], axis=1)
-            offset = values[:, 0] - kinks[:, : near.start] @ like(nodes[: near.start], mean)
+            segment, anchor, beyond = self._place(mean)
+            slope = xp.take(slopes, segment, axis=1).T
+            here = xp.take(values, anchor, axis=1).T + slope * beyond[:, None]
             local = kinks[:, near].T
-            cdf, density, ramp, deviation = _ramps(nodes[near], mean, var)
+            tail, density, ramp, deviation = _tail_ramps(nodes[near], mean, var)
             return Expectation(
-                ramp @ local + (offset + mean[:, None] * slope),
-                cdf @ local + slope,
+                ramp @ local + here,
+                tail @ local + slope,
                 (density @ local) / (2.0 * deviation),
             )
 
         return in_windows(nodes, mean, var, window)
 
     def expect_rowwise(self, values: Array, mean: Array, var: Array) -> Expectation:
-        nodes = self.nodes
-        kinks = _second_difference(values, self._spacing(mean))
+        nodes, spacing = self.nodes, self._spacing(mean)
 
         def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
             xp = namespace(mean)
-            own = xp.take(kinks, rows, axis=0)
-            slope = xp.sum(own[:, : near.start], axis=1)
-            offset = xp.take(values[:, 0], rows) - own[:, : near.start] @ like(
-                nodes[: near.start], mean
-            )
-            local = own[:, near]
-            cdf, density, ramp, deviation = _ramps(nodes[near], mean, var)
+            first = max(near.start - 1, 0)  # slopes on both sides of the near nodes
+            own = xp.take(values[:, first : near.stop + 1], rows, axis=0)
+            slopes = _slopes(own, spacing[first : near.stop])
+            segment, anchor, beyond = self._place(mean)
+            slope = xp.take_along_axis(slopes, segment[:, None] - first, axis=1)[:, 0]
+            here = xp.take_along_axis(own, anchor[:, None] - first, axis=1)[:, 0] + slope * beyond
+            slopes = slopes[:, near.start - first : near.stop - first + 1]
+            local = slopes[:, 1:] - slopes[:, :-1]
+            tail, density, ramp, deviation = _tail_ramps(nodes[near], mean, var)
             return Expectation(
-                xp.sum(ramp * local, axis=1) + (offset + mean * slope),
-                xp.sum(cdf * local, axis=1) + slope,
+                xp.sum(ramp * local, axis=1) + here,
+                xp.sum(tail * local, axis=1) + slope,
                 xp.sum(density * local, axis=1) / (2.0 * deviation[:, 0]),
             )
 
         return in_windows(nodes, mean, var, window)
+
+    def _place(self, points: Array) -> tuple[Array, Array, Array]:
+        """Each point's segment of the line (0 before the first node), anchor, distance past it."""
+        xp = namespace(points)
+        nodes = like(self.nodes, points)
+        segment = xp.searchsorted(nodes, points, side="right")
+        anchor = xp.maximum(segment - 1, xp.zeros_like(segment))
+        return segment, anchor, points - xp.take(nodes, anchor)
 
     def _spacing(self, reference: Array) -> Array:
         return like(np.diff(self.nodes), reference)
@@ -151,27 +168,32 @@ class Hat(CellFamily):
         return xp.clip(xp.minimum(rise, fall), 0.0, 1.0)
 
 
-def _ramps(nodes: Floats, mean: Array, var: Array) -> tuple[Array, Array, Array, Array]:
-    """Φ(z), φ(z), E(f − x)₊ = √v (φ(z) + z Φ(z)) at every node, and √v as a column."""
+def _tail_ramps(nodes: Floats, mean: Array, var: Array) -> tuple[Array, Array, Array, Array]:
+    """Φ(z) − [z ≥ 0], φ(z), ρ = √v (φ(z) − |z| Φ(−|z|)) at every node, and √v as a column."""
     xp = namespace(mean)
     deviation = xp.sqrt(var)[:, None]
     z = mean[:, None] - like(nodes, mean)
     z /= deviation
-    cdf, density = normal_cdf_pdf(z)
-    z *= cdf
+    tail, density = normal_remainder_pdf(z)
+    z *= tail
     z += density
     z *= deviation
-    return cdf, density, z, deviation
+    return tail, density, z, deviation
 
 
-def _second_difference(at_nodes: Array, spacing: Array) -> Array:
-    """(a_{k+1} − a_k)/h_k − (a_k − a_{k−1})/h_{k−1}, zero slope outside, along the last axis."""
+def _slopes(at_nodes: Array, spacing: Array) -> Array:
+    """(a_{k+1} − a_k)/h_k with the zero slopes before the first and after the last node."""
     xp = namespace(at_nodes)
     slope = at_nodes[:, 1:] - at_nodes[:, :-1]
     slope /= spacing
     flat = xp.zeros_like(at_nodes[:, :1])
-    slope = xp.concat([flat, slope, flat], axis=1)
-    return slope[:, 1:] - slope[:, :-1]
+    return xp.concat([flat, slope, flat], axis=1)
+
+
+def _second_difference(at_nodes: Array, spacing: Array) -> Array:
+    """(a_{k+1} − a_k)/h_k − (a_k − a_{k−1})/h_{k−1}, zero slope outside, along the last axis."""
+    slopes = _slopes(at_nodes, spacing)
+    return slopes[:, 1:] - slopes[:, :-1]
 
 
 def _neighbours(at_nodes: Array) -> tuple[Array, Array, Array]:

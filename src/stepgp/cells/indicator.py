@@ -8,7 +8,12 @@ from typing import final
 import numpy as np
 
 from stepgp._array.namespace import Array, Floats, like, namespace
-from stepgp._array.special import log_normal_cdf_difference, normal_cdf_pdf, normal_tail
+from stepgp._array.special import (
+    log_normal_cdf_difference,
+    normal_cdf_pdf,
+    normal_remainder_pdf,
+    normal_tail,
+)
 from stepgp.cells.base import CellFamily, Expectation
 from stepgp.cells.grid import Grid
 from stepgp.cells.windows import in_windows
@@ -72,17 +77,20 @@ class Indicator(CellFamily):
         )
 
     def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
-        """Σ_k w_k h_k = h_1 + Σ_j (h_{j+1} − h_j) Φ((μ − e_j)/√v): K−1 normal cdfs, no masses."""
+        """Σ_k w_k h_k = h(μ) + Σ_j (h_{j+1} − h_j)(Φ(z_j) − [z_j ≥ 0]), z_j = (μ − e_j)/√v.
+
+        Only edges near the mean add to its own level, so levels far away cost no digits.
+        """
         edges = self.grid.edges
         jumps = values[:, 1:] - values[:, :-1]
 
         def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
             local = jumps[:, near].T
             z, deviation = _standardised(edges[near], mean, var)
-            cdf, density = normal_cdf_pdf(z)
+            tail, density = normal_remainder_pdf(z)
             z *= density
             return Expectation(
-                cdf @ local + values[:, near.start],
+                namespace(mean).take(values, self._cell_of(mean), axis=1).T + tail @ local,
                 (density @ local) / deviation,
                 (z @ local) / (-2.0 * deviation * deviation),
             )
@@ -94,18 +102,24 @@ class Indicator(CellFamily):
 
         def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
             xp = namespace(mean)
-            own = xp.take(values, rows, axis=0)
-            local = (own[:, 1:] - own[:, :-1])[:, near]
+            own = xp.take(values[:, near.start : near.stop + 1], rows, axis=0)
+            cell = self._cell_of(mean) - near.start
+            here = xp.take_along_axis(own, cell[:, None], axis=1)[:, 0]
+            local = own[:, 1:] - own[:, :-1]
             z, deviation = _standardised(edges[near], mean, var)
-            cdf, density = normal_cdf_pdf(z)
+            tail, density = normal_remainder_pdf(z)
             density *= local
             return Expectation(
-                xp.sum(cdf * local, axis=1) + own[:, near.start],
+                xp.sum(tail * local, axis=1) + here,
                 xp.sum(density, axis=1) / deviation[:, 0],
                 xp.sum(z * density, axis=1) / (-2.0 * var),
             )
 
         return in_windows(edges, mean, var, window)
+
+    def _cell_of(self, points: Array) -> Array:
+        """The index of the cell [l_k, u_k) that contains each point."""
+        return namespace(points).searchsorted(like(self.grid.edges, points), points, side="right")
 
 
 def _standardised(edges: Floats, mean: Array, var: Array) -> tuple[Array, Array]:

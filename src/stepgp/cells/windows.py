@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stepgp._array.namespace import Array, Floats, namespace
+from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp.cells.base import Expectation
 
 REACH = 8.5
@@ -20,22 +20,21 @@ Window = Callable[[slice, Array, Array, Array], Expectation]
 def in_windows(knots: Floats, mean: Array, var: Array, function: Window) -> Expectation:
     """`function` on groups of rows with neighbouring means, put together in the rows' order.
 
-    `function` sees the slice of `knots` that lies within 8.5 deviations of a mean of the group;
-    for all its rows the knots below the slice lie far on the left, those above far on the right.
+    `function` sees the slice of `knots` that lies within 8.5 deviations of a mean of the group:
+    all others are so far from each row that a normal tail beyond them is nothing.
     """
     xp = namespace(mean)
+    knots = to_numpy(like(knots, mean))  # in the rows' precision, so that all comparisons agree
     order = xp.argsort(mean)
     deviation = xp.sqrt(var)
     parts: list[Expectation] = []
     for start in range(0, mean.shape[0], _ROWS):
         rows = order[start : start + _ROWS]
         centre, spread = xp.take(mean, rows), REACH * xp.take(deviation, rows)
-        low, high = np.searchsorted(
-            knots, [float(xp.min(centre - spread)), float(xp.max(centre + spread))]
-        )
-        near = slice(int(low), max(int(high), int(low) + 1))
-        if near.stop > len(knots):
-            near = slice(len(knots) - 1, len(knots))
+        low = int(np.searchsorted(knots, float(xp.min(centre - spread)), side="left"))
+        high = int(np.searchsorted(knots, float(xp.max(centre + spread)), side="right"))
+        low = min(low, len(knots) - 1)
+        near = slice(low, max(high, low + 1))
         parts.append(function(near, rows, centre, xp.take(var, rows)))
     back = xp.argsort(order)
     return Expectation(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,37 +15,26 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from stepgp._array.namespace import Floats
 from stepgp.cells.base import CellFamily
-from stepgp.estimators.defaults import (
-    checked_kernel,
-    inducing_inputs,
-    number_of_inducing,
-    number_of_threads,
-    options_for,
-)
+from stepgp.estimators.defaults import number_of_threads
 from stepgp.estimators.progress import progress_bar
+from stepgp.estimators.settings import Settings
+from stepgp.estimators.targets import TrainingData
+from stepgp.estimators.units import Units
+from stepgp.estimators.weights import checked_exposure
 from stepgp.fit.canonical import canonical
-from stepgp.fit.run import Fit, Prior, fit_rows
+from stepgp.fit.options import Prior
+from stepgp.fit.run import Fit, fit_rows
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
-from stepgp.links import Affine, Identity, Link, resolve
-from stepgp.model.fitted import FittedModel, Standardisation
+from stepgp.links import Link
+from stepgp.model.fitted import FittedModel
 from stepgp.model.inducing import InducingMethod
-from stepgp.model.means import MeanFunction, resolve_mean
+from stepgp.model.means import MeanFunction
 from stepgp.model.predictive import Predictive
-from stepgp.rows.memory import BLOCK, MemoryRows
+from stepgp.rows.memory import MemoryRows
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Validated rows: inputs, targets, and weights and exposures where there are any."""
-
-    X: Floats
-    y: Floats
-    weight: Floats | None = None
-    exposure: Floats | None = None
-
-
-class StepGPEstimator(BaseEstimator):
+class StepGPEstimator(BaseEstimator, ABC):
     """Parameters and fitted attributes that every estimator has; see the subclasses."""
 
     n_features_in_: int
@@ -62,10 +51,10 @@ class StepGPEstimator(BaseEstimator):
         cells: CellFamily | None = None,
         standardize: bool = True,
         max_iter: int = 200,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:
         self.kernel = kernel
         self.link = link
@@ -81,66 +70,50 @@ class StepGPEstimator(BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Fit to inputs (n, D) and targets (n,)."""
+
     def latent(self, X: Any) -> tuple[Floats, Floats]:
-        """Mean and variance of the latent function f at every row of X, (n,) each."""
+        """Posterior mean and variance of the latent function f at every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+
+        Returns
+        -------
+        mean, var : arrays of shape (n,)
+        """
         inputs = self._checked_inputs(X)
-        return self._fitted().latent(inputs, n_jobs=number_of_threads(self.n_jobs, len(inputs)))
+        return self.fitted_.latent(inputs, n_jobs=number_of_threads(self.n_jobs, len(inputs)))
 
     # --- Fitting ---
 
-    def _resolved_link(self, likelihood: Likelihood) -> Link:
-        if isinstance(self.link, str) and self.link == "auto":
-            return likelihood.default_link()
-        link = resolve(self.link, support=likelihood.support)
-        likelihood.check_link(link)
-        return link
-
-    def _fit_model(self, data: TrainingData, likelihood: Likelihood, link: Link) -> None:
+    def _fit_model(self, data: TrainingData, likelihood: Likelihood) -> None:
         """Canonical rows, standardised, fitted; sets every fitted attribute."""
+        settings = Settings.of(vars(self), likelihood, data.X.shape)
         rows = canonical(data.X, data.y, data.weight, data.exposure)
-        n_features = data.X.shape[1]
-        inputs, targets = Standardisation.none(n_features), Standardisation.none(1)
-        if self.standardize:
-            inputs = Standardisation.of(rows.X, rows.weight)
-        if likelihood.location_scale and isinstance(link, Identity):
-            targets = Standardisation.of(rows.y[:, None], rows.weight)
-        y = targets.forward(rows.y[:, None])[:, 0]
+        units = Units.of(rows, likelihood, standardize=settings.standardize)
+        start, link = units.into(likelihood.initial(rows.y, rows.weight), settings.link)
         # Sorted rows are no sample of all: nested subsets are heads of a shuffled table.
-        order = np.random.default_rng(self.random_state).permutation(len(y))
+        order = np.random.default_rng(settings.seed).permutation(len(rows.y))
         memory = MemoryRows(
-            inputs.forward(rows.X)[order],
-            y[order],
+            units.inputs.forward(rows.X)[order],
+            units.standardised(rows.y)[order],
             None if rows.weight is None else rows.weight[order],
             None if rows.exposure is None else rows.exposure[order],
-            n_jobs=number_of_threads(self.n_jobs, -(-len(y) // BLOCK)),
+            n_jobs=settings.n_jobs,
         )
-        n_inducing = number_of_inducing(self.n_inducing, len(y))
-        prior = Prior(
-            checked_kernel(self.kernel).for_features(n_features),
-            resolve_mean(self.mean_function).for_features(n_features),
-            likelihood.initial(y, rows.weight),
-            link,
-        )
-        options = options_for(
-            n_inducing=n_inducing,
-            inducing=inducing_inputs(self.inducing, inputs, n_features),
-            n_cells=self.n_cells,
-            cells=self.cells,
-            max_iter=self.max_iter,
-            tolerance=self.tol,
-            seed=self.random_state,
-        )
-        with progress_bar(verbose=self.verbose) as report:
-            fit = fit_rows(memory, prior, options, report)
-        self._keep(fit, inputs, targets)
+        prior = Prior(settings.kernel, settings.mean_function, start, link)
+        with progress_bar(verbose=settings.verbose) as report:
+            fit = fit_rows(memory, prior, settings.options(units, len(rows.y)), report)
+        self._keep(fit, units, settings.link)
 
-    def _keep(self, fit: Fit, inputs: Standardisation, targets: Standardisation) -> None:
-        shift, scale = float(targets.shift[0]), float(targets.scale[0])
-        likelihood, link = fit.model.likelihood, fit.model.link
-        if likelihood.location_scale:
-            likelihood, link = likelihood.rescaled(shift, scale), Affine(link, shift, scale)
+    def _keep(self, fit: Fit, units: Units, link: Link) -> None:
+        likelihood, link = units.back(fit.model.likelihood, link)
         self.fitted_ = FittedModel(
-            inputs=inputs,
+            inputs=units.inputs,
             kernel=fit.model.kernel,
             mean_function=fit.model.mean_function,
             inducing=fit.model.inducing,
@@ -152,9 +125,9 @@ class StepGPEstimator(BaseEstimator):
         self.kernel_ = fit.model.kernel
         self.likelihood_ = likelihood
         self.link_ = link
-        self.inducing_ = inputs.backward(fit.model.inducing)
+        self.inducing_ = units.inputs.backward(fit.model.inducing)
         # The density of standardised targets is `scale` times that of the user's.
-        self.elbo_ = fit.elbo - float(np.log(scale))
+        self.elbo_ = fit.elbo - float(np.log(units.scale))
         self.n_iter_ = len(fit.history)
         self.history_ = fit.history
         self.diagnostics_ = fit.diagnostics
@@ -163,16 +136,13 @@ class StepGPEstimator(BaseEstimator):
 
     # --- Predicting ---
 
-    def _fitted(self) -> FittedModel:
-        check_is_fitted(self)
-        return self.fitted_
-
     def _checked_inputs(self, X: Any) -> Floats:
         check_is_fitted(self)
         return validate_data(self, X, reset=False, dtype=np.float64)
 
-    def _predictive(self, X: Any, exposure: Floats | None = None) -> Predictive:
+    def _predictive(self, X: Any, exposure: npt.ArrayLike | None = None) -> Predictive:
         inputs = self._checked_inputs(X)
+        rates = checked_exposure(exposure, len(inputs), self.fitted_.likelihood)
         return self.fitted_.predictive(
-            inputs, exposure=exposure, n_jobs=number_of_threads(self.n_jobs, len(inputs))
+            inputs, exposure=rates, n_jobs=number_of_threads(self.n_jobs, len(inputs))
         )

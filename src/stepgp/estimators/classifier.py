@@ -8,88 +8,122 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from stepgp._array.namespace import Floats
-from stepgp.estimators.base import StepGPEstimator, TrainingData
+from stepgp.estimators.base import StepGPEstimator
+from stepgp.estimators.targets import TrainingData, two_classes
 from stepgp.estimators.weights import checked_weights
 from stepgp.likelihoods import Bernoulli
 
 
 class StepGPClassifier(ClassifierMixin, StepGPEstimator):
-    """Gaussian process classification of two classes, with honest probabilities.
+    """Gaussian process classification of two classes.
 
     P(y = second class | x) = Σ_k w_k(x) g_k: the link g seen through cells, w_k the Gaussian mass
     of cell k under the posterior of the latent function at x.
 
     Parameters
     ----------
-    kernel : Kernel or None
-        Prior covariance on standardised inputs; None is `RBF()` with one lengthscale per feature,
-        shrunk towards a common one.
+    kernel : Kernel or None, default None
+        Prior covariance of the latent function on standardised inputs, from `stepgp.kernels`;
+        None is `RBF()`, with one lengthscale per feature, shrunk towards a common one.
     link : str, Link or callable, default "auto"
-        "sigmoid" (auto), "probit", "cloglog", a `Link`, or a function from latent values to
-        probabilities.
-    mean_function : {"zero", "constant", "linear"} or MeanFunction
+        From latent values to the probability of the second class: "sigmoid" (which "auto" is),
+        "probit", "cloglog", a `Link` of `stepgp.links`, or a function of an array.
+    mean_function : {"zero", "constant", "linear"} or MeanFunction, default "constant"
         Prior mean of the latent function.
-    n_inducing : int or "auto"
-        Inducing inputs; "auto" is 100, or 200 from 20,000 rows on, at most one a row.
-    inducing : {"kmeans++", "greedy", "first"} or array (M, D)
-        Where they start; they are then optimised with the hyperparameters.
-    n_cells : int or "auto"
-        Number of hat cells; "auto" refines until the ELBO settles.
-    cells : CellFamily or None
-        Fixed cells, as `Indicator(Grid.uniform(-5, 5, 100))`; None adapts hats to the data.
-    standardize : bool
-        Whether inputs are brought to mean 0 and standard deviation 1 (weighted) first.
-    max_iter : int
+    n_inducing : int or "auto", default "auto"
+        Number of inducing inputs; "auto" is 100, or 200 from 20,000 rows on. There is never more
+        than one for each distinct row.
+    inducing : {"kmeans++", "greedy", "first"} or array-like of shape (M, D), default "kmeans++"
+        Where they start: centres of clusters, the rows of largest conditional variance, the first
+        rows, or given inputs. They are then optimised with the hyperparameters.
+    n_cells : int or "auto", default "auto"
+        Number of hat cells; "auto" refines them until the ELBO settles.
+    cells : CellFamily or None, default None
+        Fixed cells for the latent function, as `Indicator(Grid.uniform(-5, 5, 100))` of
+        `stepgp.cells`; None adapts hats to the data.
+    standardize : bool, default True
+        Whether to bring every feature to mean 0 and standard deviation 1 (both weighted) first.
+    max_iter : int, default 200
         Iterations of the optimiser, for each of its runs.
-    tol : float
-        Stop when an iteration gains less than this many nats a row, or 0.01 nats in all.
-    n_jobs : int or None
-        Threads over blocks of 4,096 rows; None takes every core.
-    verbose : int
-        A positive number shows a progress bar.
-    random_state : int
-        Seeds the choice of inducing inputs; the same number gives the same fit.
+    tol : float, default 1e-6
+        Stop when an iteration gains less than this many nats a row, or 0.05 nats in all.
+    n_jobs : int or None, default None
+        Threads over blocks of 4,096 rows; -1 is every core, and so is None unless OMP_NUM_THREADS
+        says less. Results do not depend on it.
+    verbose : int, default 0
+        A positive number shows a progress bar on stderr.
+    random_state : int, RandomState, Generator or None, default 0
+        Seeds the choice of inducing inputs: the same integer gives the same fit.
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    classes_ : array of shape (2,)
+        The labels in sorted order.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where X has names that are all strings.
     elbo_ : float
-        Evidence lower bound per unit of weight, in nats.
-    kernel_, link_, likelihood_ : fitted objects
-    inducing_ : array (M, D), in the units of X
-    n_iter_, history_ : accepted iterations and what each reached
+        Evidence lower bound in nats per unit of weight.
+    kernel_ : Kernel
+        The kernel with fitted parameters, on standardised inputs.
+    link_ : Link
+        The link from latent values to probabilities.
+    likelihood_ : Likelihood
+        `Bernoulli()`.
+    inducing_ : array of shape (M, n_features_in_)
+        Optimised inducing inputs in the units of X.
+    fitted_ : FittedModel
+        All of the above with the posterior; what predictions come from.
+    n_iter_ : int
+        Accepted iterations of the optimiser.
+    history_ : tuple of Progress
+        What each of them reached.
     diagnostics_ : Diagnostics
-        Outcome, jitter, cells, what a finer grid would change.
+        How the fit ended, its jitter and cells, and what a finer grid would change.
+
+    See Also
+    --------
+    StepGPRegressor : Real targets and counts.
+    sklearn.multiclass.OneVsRestClassifier : More than two classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stepgp import StepGPClassifier
+    >>> iris = load_iris()
+    >>> X, y = iris.data[50:], iris.target_names[iris.target[50:]]
+    >>> model = StepGPClassifier().fit(X, y)
+    >>> model.predict(X[:2])
+    array(['versicolor', 'versicolor'], dtype='<U10')
+    >>> model.predict_proba(X).shape
+    (100, 2)
     """
 
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Fit to inputs (n, D) and labels of two classes (n,)."""
+        """Fit to labels of two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+        y : array-like of shape (n,)
+            Labels of any sortable type.
+        sample_weight : array-like of shape (n,) or None
+            How many rows each row counts for: weight 2 is the row twice, weight 0 leaves it out.
+            So the scale of the weights matters: doubling them all is twice as much data.
+
+        Returns
+        -------
+        self
+        """
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
         weight = checked_weights(sample_weight, len(y))
-        classes, coded = np.unique(y, return_inverse=True)
-        present = np.unique(coded if weight is None else coded[weight > 0])
-        if len(classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: "
-                f"got {len(classes)} classes. Fit one against the rest with "
-                "sklearn.multiclass.OneVsRestClassifier."
-            )
-        if len(present) < 2:
-            raise ValueError(
-                f"StepGPClassifier needs rows of 2 classes, got 1 class: {classes[present[0]]!r}."
-            )
+        classes, coded = two_classes(y, weight)
         self.classes_ = classes
-        likelihood = Bernoulli()
-        self._fit_model(
-            TrainingData(X, coded.astype(np.float64), weight),
-            likelihood,
-            self._resolved_link(likelihood),
-        )
+        self._fit_model(TrainingData(X, coded, weight), Bernoulli())
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -97,7 +131,7 @@ class StepGPClassifier(ClassifierMixin, StepGPEstimator):
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Logarithm of the probability of each class, finite however small that is."""
+        """Logarithm of the probability of each class, (n, 2), finite however small that is."""
         predictive = self._predictive(X)
         return np.stack([predictive.log_prob(0.0), predictive.log_prob(1.0)], axis=1)
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from stepgp._array.namespace import Floats
 from stepgp.cells.base import CellFamily
-from stepgp.estimators.base import StepGPEstimator, TrainingData
+from stepgp.estimators.base import StepGPEstimator
+from stepgp.estimators.checks import checked_integer
+from stepgp.estimators.defaults import seed_of
+from stepgp.estimators.targets import (
+    TrainingData,
+    check_support,
+    numeric_targets,
+    without_missing,
+)
 from stepgp.estimators.weights import checked_exposure, checked_weights
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood, resolve
@@ -29,17 +36,91 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
     p(y | x) = Σ_k w_k(x) p(y | g_k): a finite mixture over cells, so that mean, density, cdf,
     quantiles and samples are finite sums. A Gaussian likelihood with identity link is exact.
 
+    Targets of location–scale likelihoods (Gaussian, Student-t) are standardised for the fit;
+    what goes in and what comes out is in the user's units. Rows whose target is NaN are left out
+    of the fit, with a warning.
+
     Parameters
     ----------
-    likelihood : {"gaussian", "student_t", "poisson"} or Likelihood
-        Distribution of a target given its level.
+    likelihood : str or Likelihood, default "gaussian"
+        Distribution of a target given its level: "gaussian", "student_t", "poisson", "bernoulli",
+        or an object, which may fix parameters, as `Gaussian(scale=0.1)` of `stepgp.likelihoods`;
+        a subclass of `Likelihood` of your own needs `log_prob`, `mean` and `var` only.
+    kernel : Kernel or None, default None
+        Prior covariance of the latent function on standardised inputs, from `stepgp.kernels`;
+        None is `RBF()`, with one lengthscale per feature, shrunk towards a common one.
     link : str, Link or callable, default "auto"
         From latent values to levels: "identity", "exp", "softplus", "sigmoid", "probit",
-        "cloglog", a `Link`, or a function; "auto" is the usual one for the likelihood.
+        "cloglog", a `Link` of `stepgp.links`, or a function of an array; "auto" is the usual one
+        for the likelihood.
+    mean_function : {"zero", "constant", "linear"} or MeanFunction, default "constant"
+        Prior mean of the latent function.
+    n_inducing : int or "auto", default "auto"
+        Number of inducing inputs; "auto" is 100, or 200 from 20,000 rows on. There is never more
+        than one for each distinct row.
+    inducing : {"kmeans++", "greedy", "first"} or array-like of shape (M, D), default "kmeans++"
+        Where they start: centres of clusters, the rows of largest conditional variance, the first
+        rows, or given inputs. They are then optimised with the hyperparameters.
+    n_cells : int or "auto", default "auto"
+        Number of hat cells; "auto" refines them until the ELBO settles.
+    cells : CellFamily or None, default None
+        Fixed cells for the latent function, as `Indicator(Grid.uniform(-5, 5, 100))` of
+        `stepgp.cells`; None adapts hats to the data. With identity link the latent function is
+        that of standardised targets.
+    standardize : bool, default True
+        Whether to bring every feature to mean 0 and standard deviation 1 (both weighted) first.
+    max_iter : int, default 200
+        Iterations of the optimiser, for each of its runs.
+    tol : float, default 1e-6
+        Stop when an iteration gains less than this many nats a row, or 0.05 nats in all.
+    n_jobs : int or None, default None
+        Threads over blocks of 4,096 rows; -1 is every core, and so is None unless OMP_NUM_THREADS
+        says less. Results do not depend on it.
+    verbose : int, default 0
+        A positive number shows a progress bar on stderr.
+    random_state : int, RandomState, Generator or None, default 0
+        Seeds the choice of inducing inputs: the same integer gives the same fit.
 
-    The other parameters and the attributes are those of `StepGPClassifier`. Targets of Gaussian
-    and Student-t likelihoods are standardised internally; everything that comes out is in the
-    user's units. Rows whose target is NaN are left out, with a warning.
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where X has names that are all strings.
+    elbo_ : float
+        Evidence lower bound in nats per unit of weight, for targets in the user's units.
+    kernel_ : Kernel
+        The kernel with fitted parameters, on standardised inputs.
+    link_ : Link
+        From latent values to levels in the user's units.
+    likelihood_ : Likelihood
+        The likelihood with fitted parameters, in the user's units.
+    inducing_ : array of shape (M, n_features_in_)
+        Optimised inducing inputs in the units of X.
+    fitted_ : FittedModel
+        All of the above with the posterior; what predictions come from.
+    n_iter_ : int
+        Accepted iterations of the optimiser.
+    history_ : tuple of Progress
+        What each of them reached.
+    diagnostics_ : Diagnostics
+        How the fit ended, its jitter and cells, and what a finer grid would change.
+
+    See Also
+    --------
+    StepGPClassifier : Labels of two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stepgp import StepGPRegressor
+    >>> X = np.linspace(0.0, 6.0, 100)[:, None]
+    >>> counts = np.random.default_rng(0).poisson(np.exp(1.0 + np.sin(X[:, 0])))
+    >>> model = StepGPRegressor(likelihood="poisson").fit(X, counts)
+    >>> model.predict(X).shape
+    (100,)
+    >>> model.predict_interval([[1.5]], coverage=0.9).shape
+    (1, 2)
     """
 
     def __init__(
@@ -55,10 +136,10 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         cells: CellFamily | None = None,
         standardize: bool = True,
         max_iter: int = 200,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:
         super().__init__(
             kernel=kernel,
@@ -84,34 +165,58 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         sample_weight: npt.ArrayLike | None = None,
         exposure: npt.ArrayLike | None = None,
     ) -> Self:
-        """Fit to inputs (n, D) and targets (n,); `exposure` multiplies the rate of counts."""
+        """Fit to numbers that the likelihood gives a probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+        y : array-like of shape (n,)
+            Targets; rows where it is NaN are left out, with a warning.
+        sample_weight : array-like of shape (n,) or None
+            How many rows each row counts for: weight 2 is the row twice, weight 0 leaves it out.
+            So the scale of the weights matters: doubling them all is twice as much data.
+        exposure : array-like of shape (n,), number or None
+            What multiplies the rate of each row (time at risk, area, population), for counts.
+
+        Returns
+        -------
+        self
+        """
         likelihood = resolve(self.likelihood)
         X = validate_data(self, X, dtype=np.float64)
-        targets = _numeric_targets(y, len(X))
-        weight = checked_weights(sample_weight, len(X))
-        rates = checked_exposure(
-            exposure, len(X), taken=likelihood.takes_exposure, name=type(likelihood).__name__
+        data = TrainingData(
+            X,
+            numeric_targets(y, len(X)),
+            checked_weights(sample_weight, len(X)),
+            checked_exposure(exposure, len(X), likelihood),
         )
-        data = _without_missing(TrainingData(X, targets, weight, rates))
-        likelihood.check_targets(data.y)
-        self._fit_model(data, likelihood, self._resolved_link(likelihood))
+        known = without_missing(data, stacklevel=2)
+        check_support(likelihood, data.y)
+        self._fit_model(known, likelihood)
         return self
 
     def predict(
         self, X: Any, return_std: bool = False, exposure: npt.ArrayLike | None = None
     ) -> Any:
-        """Predictive mean (n,), and standard deviation of y too if asked."""
+        """Predictive mean of y, and its standard deviation if asked.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+        return_std : bool, default False
+        exposure : array-like of shape (n,), number or None
+            What multiplies the rates; None predicts them per unit of exposure.
+
+        Returns
+        -------
+        mean : array of shape (n,), or a pair (mean, std) of such arrays
+        """
         dist = self.predict_dist(X, exposure=exposure)
         return (dist.mean(), dist.std()) if return_std else dist.mean()
 
     def predict_dist(self, X: Any, exposure: npt.ArrayLike | None = None) -> Predictive:
-        """The predictive distribution of every row."""
-        likelihood = self._fitted().likelihood
-        inputs = self._checked_inputs(X)
-        rates = checked_exposure(
-            exposure, len(inputs), taken=likelihood.takes_exposure, name=type(likelihood).__name__
-        )
-        return self._predictive(inputs, rates)
+        """The predictive distribution of y, with mean, std, log_prob, cdf, quantile and more."""
+        return self._predictive(X, exposure)
 
     def predict_quantiles(
         self,
@@ -119,66 +224,36 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         quantiles: npt.ArrayLike = (0.05, 0.5, 0.95),
         exposure: npt.ArrayLike | None = None,
     ) -> Floats:
-        """Predictive quantiles, (n, m)."""
+        """Predictive quantiles of y, (n, m) for m levels in (0, 1), (n,) for a single number."""
         return self.predict_dist(X, exposure=exposure).quantile(quantiles)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, exposure: npt.ArrayLike | None = None
     ) -> Floats:
-        """Lower and upper end of the central predictive interval, (n, 2)."""
+        """Lower and upper end of the central predictive interval of y, (n, 2)."""
         return self.predict_dist(X, exposure=exposure).interval(coverage)
 
     def sample_y(
         self,
         X: Any,
         n_samples: int = 1,
-        random_state: int | np.random.Generator | None = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
         exposure: npt.ArrayLike | None = None,
     ) -> Floats:
         """Draws of y, independent across rows, (n, n_samples)."""
-        return self.predict_dist(X, exposure=exposure).sample(n_samples, random_state)
+        number = checked_integer("n_samples", n_samples, at_least=1)
+        generator = np.random.default_rng(seed_of(random_state))
+        return self.predict_dist(X, exposure=exposure).sample(number, generator)
 
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        exposure: npt.ArrayLike | None = None,
+    ) -> float:
+        """R² of the predicted means, at the given exposures."""
+        # As in scikit-learn, whose metrics take a while to import.
+        from sklearn.metrics import r2_score
 
-def _numeric_targets(y: Any, n_rows: int) -> Floats:
-    """Targets as floats (n,); NaN may stay, infinity may not."""
-    if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    column = column_or_1d(y, warn=True)
-    if column.shape != (n_rows,):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {[n_rows, len(column)]}."
-        )
-    if np.iscomplexobj(column):
-        raise ValueError("Complex data not supported: y must hold real numbers.")
-    try:
-        targets = column.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"y must hold numbers, got an array of type {column.dtype}. "
-            "For labels use StepGPClassifier."
-        ) from error
-    if np.isinf(targets).any():
-        row = int(np.flatnonzero(np.isinf(targets))[0])
-        raise ValueError(f"Input y contains infinity or a value too large, in row {row}.")
-    return targets
-
-
-def _without_missing(data: TrainingData) -> TrainingData:
-    """The rows whose target is known."""
-    known = ~np.isnan(data.y)
-    if known.all():
-        return data
-    if not known.any():
-        raise ValueError("Input y contains NaN in every row: there is nothing to fit.")
-    missing = int(np.sum(~known))
-    warnings.warn(
-        f"{missing} of {len(known)} rows have no target (NaN) and are left out of the fit.",
-        UserWarning,
-        stacklevel=3,
-    )
-    return TrainingData(
-        data.X[known],
-        data.y[known],
-        None if data.weight is None else data.weight[known],
-        None if data.exposure is None else data.exposure[known],
-    )
+        return float(r2_score(y, self.predict(X, exposure=exposure), sample_weight=sample_weight))

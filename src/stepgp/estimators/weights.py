@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stepgp._array.namespace import Floats
+from stepgp.likelihoods import Likelihood
 
 
 def checked_weights(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -21,16 +22,23 @@ def checked_weights(sample_weight: Any, n_rows: int) -> Floats | None:
             "Weights count rows: use 0 to leave one out."
         )
     if not np.any(weight > 0):
-        raise ValueError("sample_weight is 0 in every row: there is nothing to fit.")
+        raise ValueError(
+            "sample_weight is zero in every row: there is nothing to fit. "
+            "Give a positive weight to the rows that count."
+        )
     return weight
 
 
-def checked_exposure(exposure: Any, n_rows: int, *, taken: bool, name: str) -> Floats | None:
+def checked_exposure(exposure: Any, n_rows: int, likelihood: Likelihood) -> Floats | None:
     """Exposures as positive floats (n,), or None; a likelihood that takes none raises."""
     if exposure is None:
         return None
-    if not taken:
-        raise ValueError(f"exposure is for rates such as Poisson counts; {name} takes none.")
+    if not likelihood.takes_exposure:
+        raise ValueError(
+            "exposure multiplies rates, such as those of Poisson counts, but "
+            f"{type(likelihood).__name__} has none: leave exposure out, or choose another "
+            "likelihood."
+        )
     column = _column("exposure", exposure, n_rows)
     if np.any(column <= 0):
         row = int(np.flatnonzero(column <= 0)[0])
@@ -42,13 +50,19 @@ def checked_exposure(exposure: Any, n_rows: int, *, taken: bool, name: str) -> F
 
 
 def _column(name: str, values: Any, n_rows: int) -> Floats:
-    column = np.asarray(values, dtype=np.float64)
+    """One finite number for each row, (n,); a single number stands for all."""
+    expected = f"{name} must hold one number for each of the {n_rows} rows"
+    given = np.asarray(values)
+    if given.dtype.kind not in "biufO":
+        raise ValueError(f"{expected}, got an array of type {given.dtype}.")
+    try:
+        column = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{expected}, got {error}.") from error
     if column.ndim == 0:
         column = np.full(n_rows, float(column))
     if column.shape != (n_rows,):
-        raise ValueError(
-            f"{name}.shape == {column.shape}, expected ({n_rows},): one number for each row."
-        )
+        raise ValueError(f"{expected}, got {name}.shape == {column.shape}.")
     if not np.isfinite(column).all():
         row = int(np.flatnonzero(~np.isfinite(column))[0])
         raise ValueError(f"{name} must be finite, got {column[row]} in row {row}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,8 @@ _SMALLEST_STEP = 2.0**-6
 _FIRST_STEP = 0.3
 _FALL = 1e-9
 """An ELBO may fall by this much a row: rounding, not a bad step."""
+_SHARE = 0.01
+"""An E-step stops when a pass would gain less than this share of the change it is to measure."""
 _CLOSE = 30.0
 """Within this factor of the tolerance a pass also computes the gradient: it may be the last."""
 
@@ -27,6 +29,13 @@ class EStep:
     q: Posterior
     rows: RowSums
     passes: int
+    onward: Posterior
+    """What the next pass would have started from: q after the step that `rows` asks for."""
+
+    @property
+    def gain(self) -> float:
+        """KL(q‖onward): what that step is predicted to add to the ELBO."""
+        return divergence(self.q, self.onward)
 
 
 def e_step(
@@ -49,54 +58,46 @@ def e_step(
     """
     allowed_fall = _FALL * rows.total_weight
     step = _FIRST_STEP if damped else 1.0
-    predicted = np.inf
-    q = posterior_of(start)
-    good: EStep | None = None
-    passes, enough = 0, tolerance
-
-    while True:
-        gradient = predicted <= _CLOSE * enough or passes + 1 >= max_passes
-        pass_sums = _pass(rows, model, q, gradient=gradient)
-        passes += 1
-        elbo = pass_sums.value - q.kl
+    predicted, enough = np.inf, tolerance
+    q, good = posterior_of(start), None
+    for passes in range(1, max_passes + 1):
+        gradient = predicted <= _CLOSE * enough or passes == max_passes
+        sums = _pass(rows, model, q, gradient=gradient)
+        elbo = sums.value - q.kl
         if np.isfinite(elbo) and (good is None or elbo >= good.elbo - allowed_fall):
-            step = min(1.0, 2.0 * step) if good is not None else step
-            good = EStep(elbo, q, pass_sums, passes)
-            enough = np.fmax(tolerance, 0.01 * abs(elbo - reference))
+            step = step if good is None else min(1.0, 2.0 * step)
+            good = EStep(elbo, q, sums, passes, onward=q)
+            enough = np.fmax(tolerance, _SHARE * abs(elbo - reference))
         elif good is None:
             raise NotPositiveDefinite("The ELBO of the starting posterior is not finite.")
         else:
             step *= 0.5
-        candidate = None
-        proposed = good.rows.sites.whitened(good.q.factor)
-        while candidate is None and step >= _SMALLEST_STEP:
-            candidate = _try_posterior(good.q.sites.towards(proposed, step))
-            step = step if candidate is not None else 0.5 * step
-        settled = candidate is None
-        if candidate is not None:
-            predicted = divergence(good.q, candidate) / step
-            settled = predicted <= enough
-        if settled or passes >= max_passes:
-            return _with_gradient(rows, model, good, passes)
-        assert candidate is not None
-        q = candidate
+        step, onward = _advance(good, step)
+        good = replace(good, onward=onward, passes=passes)
+        predicted = good.gain / step
+        if predicted <= enough and good.rows.gradient is not None:
+            break
+        q = onward
+    assert good is not None
+    if good.rows.gradient is not None:
+        return good
+    return replace(good, rows=_pass(rows, model, good.q, gradient=True), passes=good.passes + 1)
+
+
+def _advance(good: EStep, step: float) -> tuple[float, Posterior]:
+    """q moved by `step` towards the sites of its rows; halved until that is a posterior.
+
+    Where even 2⁻⁶ of the step leaves none, q itself: the state is as good as it gets.
+    """
+    proposed = good.rows.sites.whitened(good.q.factor)
+    if np.isfinite(proposed.linear).all() and np.isfinite(proposed.quadratic).all():
+        while step >= _SMALLEST_STEP:
+            try:
+                return step, posterior_of(good.q.sites.towards(proposed, step))
+            except NotPositiveDefinite:
+                step *= 0.5
+    return step, good.q
 
 
 def _pass(rows: MemoryRows, model: Model, q: Posterior, *, gradient: bool) -> RowSums:
     return rows.reduce(lambda block: row_pass(model, q, block, gradient=gradient))
-
-
-def _with_gradient(rows: MemoryRows, model: Model, good: EStep, passes: int) -> EStep:
-    """The accepted state with its gradient, computed now if its pass left it out."""
-    if good.rows.gradient is not None:
-        return EStep(good.elbo, good.q, good.rows, passes)
-    return EStep(good.elbo, good.q, _pass(rows, model, good.q, gradient=True), passes + 1)
-
-
-def _try_posterior(sites: Sites) -> Posterior | None:
-    if not (np.isfinite(sites.linear).all() and np.isfinite(sites.quadratic).all()):
-        return None
-    try:
-        return posterior_of(sites)
-    except NotPositiveDefinite:
-        return None

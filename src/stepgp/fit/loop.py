@@ -26,6 +26,8 @@ _PRECISION = 0.1
 """The E-step must be this much finer than the gain at which the M-step stops."""
 _REFUSED = 1e3
 """What the optimiser is told where a model cannot be evaluated: it steps back."""
+_LINE = 3
+_OUTCOMES = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,13 @@ class Climb:
 
     evaluation: Evaluation
     outcome: Outcome
+    stopped_by_kernel: bool
+    """Whether the last evaluations failed because K_zz could not be factorised."""
     history: tuple[Progress, ...]
+
+
+class _Settled(Exception):
+    """A line search that finds no more than the tolerance: what ends the run."""
 
 
 class _Accepted:
@@ -59,12 +67,20 @@ class _Accepted:
         self.tried: dict[bytes, Evaluation] = {}
         self.evaluations = 0
         self.passes = 0
+        self.refused = 0
+        """Failed evaluations since."""
+
+    def is_settled(self, tolerance: float) -> bool:
+        """Whether a few points along one line all gain less than `tolerance`."""
+        best = max(tried.objective for tried in self.tried.values())
+        return len(self.tried) >= _LINE and best < self.evaluation.objective + tolerance
 
     def commit(self, theta: Floats) -> bool:
         found = self.tried.pop(theta.tobytes(), None)
         if found is None:
             return False
         self.theta, self.evaluation, self.tried = theta.copy(), found, {}
+        self.refused = 0
         return True
 
 
@@ -72,7 +88,6 @@ def climb(
     rows: MemoryRows,
     start: State,
     *,
-    jitter: float,
     max_iter: int,
     tolerance: float,
     damped: bool,
@@ -88,11 +103,12 @@ def climb(
         rows,
         start.model,
         start,
-        jitter=jitter,
         tolerance=_PRECISION * tolerance,
         damped=damped,
         max_passes=40,
     )
+    if max_iter == 0:
+        return Climb(first, Outcome.CONVERGED, False, ())
     accepted = _Accepted(parameters_of(start.model), first)
     history: list[Progress] = []
 
@@ -105,14 +121,16 @@ def climb(
                 rows,
                 with_parameters(start.model, theta),
                 accepted.evaluation.state,
-                jitter=jitter,
                 tolerance=_PRECISION * tolerance,
                 reference=accepted.evaluation.e_step.elbo,
             )
         except NotPositiveDefinite:
+            accepted.refused += 1
             return _REFUSED, np.zeros_like(theta)
         accepted.passes += result.e_step.passes
         accepted.tried[theta.tobytes()] = result
+        if accepted.is_settled(tolerance):
+            raise _Settled
         return -result.objective, -result.gradient
 
     def commit(intermediate_result: OptimizeResult) -> None:
@@ -130,15 +148,19 @@ def climb(
             )
             report(history[-1])
 
-    result = minimize(
-        negative,
-        accepted.theta,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(*parameter_bounds(start.model).T),
-        callback=commit,
-        options={"maxiter": max_iter, "maxcor": 10, "ftol": tolerance, "gtol": 1e-7},
-    )
-    outcomes = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
-    outcome = outcomes.get(int(result.status), Outcome.STALLED)
-    return Climb(accepted.evaluation, outcome, tuple(history))
+    outcome = Outcome.CONVERGED
+    try:
+        result = minimize(
+            negative,
+            accepted.theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(*parameter_bounds(start.model).T),
+            callback=commit,
+            options={"maxiter": max_iter, "maxcor": 10, "ftol": tolerance, "gtol": 1e-7},
+        )
+        outcome = _OUTCOMES.get(int(result.status), Outcome.STALLED)
+    except _Settled:
+        pass
+    stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0
+    return Climb(accepted.evaluation, outcome, stopped_by_kernel, tuple(history))

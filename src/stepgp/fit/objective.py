@@ -22,9 +22,14 @@ class State:
     sites: Sites
 
     @classmethod
-    def prior(cls, model: Model, *, jitter: float) -> State:
-        """The state before any row has been seen."""
-        return cls(model, Sites.none(factorise(_kzz(model), jitter=jitter)))
+    def prior(cls, model: Model, *, jitter: float, largest: float) -> State:
+        """The state before any row has been seen, with the smallest jitter that will do."""
+        return cls(model, Sites.none(factorise(_kzz(model), jitter=jitter, largest=largest)))
+
+    @property
+    def jitter(self) -> float:
+        """Relative jitter of K_zz, fixed within a run of the optimiser."""
+        return self.sites.factor.jitter
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +95,6 @@ def evaluate(
     model: Model,
     start: State,
     *,
-    jitter: float,
     tolerance: float,
     reference: float = np.nan,
     damped: bool = False,
@@ -103,7 +107,7 @@ def evaluate(
     against the ELBO `reference` where that is larger.
     """
     kzz, pullback = model.kernel.with_pullback(model.inducing, model.inducing)
-    factor = factorise(kzz, jitter=jitter, largest=jitter)
+    factor = factorise(kzz, jitter=start.jitter, largest=start.jitter)
     weight = rows.total_weight
     step = e_step(
         rows,
@@ -114,7 +118,7 @@ def evaluate(
         damped=damped,
         max_passes=max_passes,
     )
-    by_kzz = pullback(step.q.kzz_adjoint())
+    by_kzz = pullback(step.q.kzz_adjoint(step.rows.sites.whitened(factor)))
     by_rows = step.rows.gradient
     assert by_rows is not None
     gradient = np.concatenate(
@@ -125,8 +129,16 @@ def evaluate(
             _unit(model) * (by_rows.inducing + by_kzz.first).ravel(),
         ]
     )
-    objective = step.elbo + model.kernel.log_prior() + model.likelihood.log_prior()
-    return Evaluation(objective / weight, gradient / weight, State(model, step.q.sites), step)
+    # The gain still to come is known to second order: with it the objective is smooth in θ,
+    # however many passes each evaluation took.
+    objective = step.elbo + step.gain + model.kernel.log_prior() + model.likelihood.log_prior()
+    return Evaluation(objective / weight, gradient / weight, State(model, step.onward.sites), step)
+
+
+def with_jitter(state: State, jitter: float) -> State:
+    """The same model and rows under another jitter."""
+    kzz = _kzz(state.model)
+    return State(state.model, state.sites.moved(factorise(kzz, jitter=jitter), kzz))
 
 
 def _moved(start: State, model: Model, factor: Factor) -> Sites:

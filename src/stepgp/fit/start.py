@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import Bounds, minimize
 
 from stepgp._array.namespace import Array, Floats, namespace, to_numpy
 from stepgp.likelihoods import Likelihood
@@ -12,15 +13,34 @@ from stepgp.rows.memory import MemoryRows
 _REACH = 15.0
 _POINTS = 121
 _ROWS = 20_000
+_REFUSED = 1e300
 
 
 def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:
     """(x, log-likelihood per unit of weight) of the best single latent value for all rows.
 
-    Searched on evenly spaced latent values, moved along while the best is the last, then once
-    more between its neighbours. At most 20,000 rows take part.
+    Searched on evenly spaced latent values, moved along while the best is the last, then between
+    its neighbours; x is the best for the given likelihood parameters, the log-likelihood that of
+    the best parameters too. At most 20,000 rows take part.
     """
     rows = rows.head(_ROWS)
+    x, log_prob = _best_level(rows, likelihood, link)
+    if not likelihood.params.size or not np.isfinite(log_prob):
+        return x, log_prob
+
+    def negative(theta: Floats) -> float:
+        moved = likelihood.with_params(theta[1:])
+        score = float(_score(rows, moved, link, theta[:1])[0])
+        return -score if np.isfinite(score) else _REFUSED
+
+    bounds = np.concatenate([[[x - _REACH, x + _REACH]], likelihood.bounds])
+    start = np.concatenate([[x], likelihood.params])
+    found = minimize(negative, start, method="L-BFGS-B", bounds=Bounds(*bounds.T))
+    return x, max(log_prob, -float(found.fun))
+
+
+def _best_level(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:
+    """(x, log-likelihood) at the given likelihood parameters."""
     centre, reach = 0.0, _REACH
     best = (0.0, -np.inf)
     for _ in range(12):

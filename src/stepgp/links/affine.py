@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -22,8 +22,13 @@ class Affine(Link):
     inner: Link
     shift: float
     scale: float
+    lipschitz: float | None = field(init=False, default=None)
 
     support = Support.REAL
+
+    def __post_init__(self) -> None:
+        if self.inner.lipschitz is not None:
+            object.__setattr__(self, "lipschitz", abs(self.scale) * self.inner.lipschitz)
 
     def __call__(self, x: Array) -> Array:
         return self.shift + self.scale * self.inner(x)

@@ -27,7 +27,8 @@ def choose_inducing(
 ) -> Floats:
     """At most `n_inducing` distinct inputs, chosen from (or as centres of) the rows."""
     if method == "first":
-        return np.array(X[:n_inducing])
+        _, first_seen = np.unique(X, axis=0, return_index=True)
+        return X[np.sort(first_seen)[:n_inducing]]
     if len(X) > _CANDIDATES:
         chosen = np.sort(generator.choice(len(X), _CANDIDATES, replace=False))
         X, weight = X[chosen], None if weight is None else weight[chosen]

@@ -114,15 +114,20 @@ class Posterior:
         m = self.whitened_mean
         return 0.5 * float(np.trace(self.covariance) + m @ m - len(m) + self.log_det_precision)
 
-    def kzz_adjoint(self) -> Floats:
-        """∂ELBO/∂K_zz = ½(W − aaᵀ − L⁻ᵀGL⁻¹), with the jitter's trace term.
+    def kzz_adjoint(self, proposed: Sites) -> Floats:
+        """∂ELBO/∂K_zz with the whitened m and B held, from the sites that the rows now propose.
 
-        The exact partial derivative with (a, W) held, converged or not; the envelope theorem
-        makes it the total one at the optimum of q.
+        In A = L⁻¹K_zx the ELBO depends on K_zz only through L, and with λ′, G′ the proposed
+        whitened sites ∂ELBO/∂A · Aᵀ = S = m(λ′ − G′m)ᵀ + (I − B⁻¹)G′, so
+            ∂ELBO/∂K_zz = −½ L⁻ᵀ ½(S + Sᵀ) L⁻¹,
+        plus the jitter's trace term. At convergence S is symmetric and this is the total
+        derivative, ½(W − aaᵀ − L⁻ᵀGL⁻¹) (envelope theorem); before, holding m and B is far
+        closer to it than holding a and W, which carry K_zz⁻¹.
         """
-        inverse = self.factor.inverse
-        evidence = inverse.T @ self.sites.quadratic @ inverse
-        adjoint = 0.5 * (self.reduction - np.outer(self.weights, self.weights) - evidence)
+        inverse, m = self.factor.inverse, self.whitened_mean
+        residual = proposed.linear - proposed.quadratic @ m
+        shrunk = proposed.quadratic - self.covariance @ proposed.quadratic
+        adjoint = -0.5 * inverse.T @ symmetric(np.outer(m, residual) + shrunk) @ inverse
         share = self.factor.jitter / len(adjoint) * np.trace(adjoint)
         adjoint[np.diag_indices_from(adjoint)] += share
         return symmetric(adjoint)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepgp._array.linalg import symmetric
 from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
@@ -121,9 +120,8 @@ def row_pass(
     value, g, h = value * weight, g * weight, h * weight
 
     b = -2.0 * h
-    weighted = kzx * b
     sites = SiteSums(
-        to_numpy(kzx @ (g + b * (mean - prior_mean))), symmetric(to_numpy(weighted @ kzx.T))
+        to_numpy(kzx @ (g + b * (mean - prior_mean))), to_numpy(_weighted_gram(kzx, b))
     )
     deviation = xp.sqrt(var)
     narrow = xp.astype(deviation < 0.5 * cell_width, var.dtype)
@@ -152,3 +150,17 @@ def row_pass(
         highest=float(xp.max(mean + 6.0 * deviation)),
         narrow=float(xp.sum(narrow * weight)),
     )
+
+
+def _weighted_gram(A: Array, b: Array) -> Array:
+    """A diag(b) Aᵀ, symmetric to the bit.
+
+    Half the work of a product where no weight is negative: BLAS sees a matrix times its own
+    transpose. Log-concave likelihoods never leave that case.
+    """
+    xp = namespace(A)
+    if float(xp.min(b)) >= 0.0:
+        half = A * xp.sqrt(b)
+        return half @ half.T
+    product = (A * b) @ A.T
+    return 0.5 * (product + product.T)

@@ -1,0 +1,62 @@
+"""Standardised inputs and targets for the fit, and the way back to the user's units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepgp._array.namespace import Floats
+from stepgp.fit.canonical import CanonicalRows
+from stepgp.likelihoods import Likelihood
+from stepgp.links import Affine, Identity, Link
+from stepgp.model.fitted import Standardisation
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Units in which inputs, and targets where the likelihood allows, are of order one.
+
+    With y = shift + scale·t and the likelihood of t at the level h, the identity link is that of
+    h itself: the latent function is standardised too. Any other link keeps its meaning, levels
+    in the user's units: h = (g(f) − shift)/scale.
+    """
+
+    inputs: Standardisation
+    targets: Standardisation
+
+    @classmethod
+    def of(cls, rows: CanonicalRows, likelihood: Likelihood, *, standardize: bool) -> Units:
+        """Weighted means and deviations of the rows; targets of location–scale families only."""
+        inputs = Standardisation.none(rows.X.shape[1])
+        targets = Standardisation.none(1)
+        if standardize:
+            inputs = Standardisation.of(rows.X, rows.weight)
+        if likelihood.location_scale:
+            targets = Standardisation.of(rows.y[:, None], rows.weight)
+        return cls(inputs, targets)
+
+    @property
+    def shift(self) -> float:
+        return float(self.targets.shift[0])
+
+    @property
+    def scale(self) -> float:
+        return float(self.targets.scale[0])
+
+    def standardised(self, y: Floats) -> Floats:
+        """t = (y − shift)/scale."""
+        return self.targets.forward(y[:, None])[:, 0]
+
+    def into(self, likelihood: Likelihood, link: Link) -> tuple[Likelihood, Link]:
+        """Likelihood and link of standardised targets; parameters in the user's units go along."""
+        if not likelihood.location_scale:
+            return likelihood, link
+        shift, scale = -self.shift / self.scale, 1.0 / self.scale
+        moved = link if isinstance(link, Identity) else Affine(link, shift, scale)
+        return likelihood.rescaled(shift, scale), moved
+
+    def back(self, likelihood: Likelihood, link: Link) -> tuple[Likelihood, Link]:
+        """A fitted likelihood, and the link that `into` was given, in the user's units."""
+        if not likelihood.location_scale:
+            return likelihood, link
+        moved = Affine(link, self.shift, self.scale) if isinstance(link, Identity) else link
+        return likelihood.rescaled(self.shift, self.scale), moved

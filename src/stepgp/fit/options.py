@@ -1,0 +1,42 @@
+"""What a user chooses of a fit: the model, and how to go about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stepgp._array.namespace import Floats
+from stepgp.cells.base import CellFamily
+from stepgp.kernels import Kernel
+from stepgp.likelihoods import Likelihood
+from stepgp.links import Link
+from stepgp.model.inducing import InducingMethod
+from stepgp.model.means import MeanFunction
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The prior of f and the likelihood of y given f."""
+
+    kernel: Kernel
+    mean_function: MeanFunction
+    likelihood: Likelihood
+    link: Link
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to fit, where the model leaves a choice."""
+
+    n_inducing: int
+    inducing: InducingMethod | Floats = "kmeans++"
+    cells: CellFamily | None = None
+    """Fixed cells; None adapts hats to the data."""
+    n_cells: int | None = None
+    """A fixed number of hats; None refines until the ELBO settles."""
+    max_iter: int = 200
+    tolerance: float = 1e-5
+    """Stop when an iteration gains less than this many nats a row …"""
+    tolerance_nats: float = 0.05
+    """… or less than this in all: nobody could tell the models apart."""
+    jitter: float = 1e-8
+    seed: int = 0
