@@ -15,8 +15,6 @@ _SMALLEST_STEP = 2.0**-6
 _FIRST_STEP = 0.3
 _FALL = 1e-9
 """An ELBO may fall by this much a row: rounding, not a bad step."""
-_SHARE = 0.01
-"""An E-step stops when a pass would gain less than this share of the change it is to measure."""
 _CLOSE = 30.0
 """Within this factor of the tolerance a pass also computes the gradient: it may be the last."""
 
@@ -44,12 +42,13 @@ def e_step(
     start: Sites,
     *,
     tolerance: float,
+    share: float = 0.0,
     reference: float = np.nan,
     damped: bool = False,
     max_passes: int = 15,
 ) -> EStep:
     """Repeat row pass → new sums → new q until a further step would gain ≤ `tolerance` nats,
-    or a hundredth of the change against `reference`, the ELBO of the last accepted θ.
+    or a `share` of the change against `reference`, the ELBO of the last accepted θ.
 
     The gain of a step is predicted as KL(q‖q_new), exact where the likelihood is Gaussian, so
     convergence is known before the pass that would confirm it. A step that lowers the ELBO, or
@@ -67,7 +66,7 @@ def e_step(
         if np.isfinite(elbo) and (good is None or elbo >= good.elbo - allowed_fall):
             step = step if good is None else min(1.0, 2.0 * step)
             good = EStep(elbo, q, sums, passes, onward=q)
-            enough = np.fmax(tolerance, _SHARE * abs(elbo - reference))
+            enough = np.fmax(tolerance, share * abs(elbo - reference))
         elif good is None:
             raise NotPositiveDefinite("The ELBO of the starting posterior is not finite.")
         else:

@@ -13,6 +13,7 @@ from stepgp._array.linalg import NotPositiveDefinite
 from stepgp._array.namespace import Floats
 from stepgp.fit.objective import (
     Evaluation,
+    Precision,
     State,
     evaluate,
     parameter_bounds,
@@ -22,11 +23,16 @@ from stepgp.fit.objective import (
 from stepgp.fit.outcome import Outcome
 from stepgp.rows.memory import MemoryRows
 
-_PRECISION = 0.1
-"""The E-step must be this much finer than the gain at which the M-step stops."""
 _REFUSED = 1e3
 """What the optimiser is told where a model cannot be evaluated: it steps back."""
 _LINE = 3
+"""Points along one line that gain nothing before the line is given up."""
+_QUIET = 2
+"""Iterations in a row that must gain less than the tolerance: one alone may be a poor step."""
+_BROKEN_PROMISE = 5.0
+"""A gradient that promised this many times the tolerance, and gave none of it, is too rough."""
+_ROUGH, _FINE = 0.01, 0.0005
+"""Shares of a change that an E-step may leave out of it; the fine one costs about two passes."""
 _OUTCOMES = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
 
 
@@ -55,32 +61,57 @@ class Climb:
 
 
 class _Settled(Exception):
-    """A line search that finds no more than the tolerance: what ends the run."""
+    """No more than the tolerance is to be had: what ends a run."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """A point that the optimiser asked for, seen from the accepted one."""
+
+    evaluation: Evaluation
+    promised: float
+    """First-order gain: the accepted gradient along the step."""
+    gained: float
 
 
 class _Accepted:
-    """The last accepted evaluation and those since, keyed by θ: commits happen in the callback."""
+    """The last accepted evaluation and the trials since: commits happen in the callback."""
 
     def __init__(self, theta: Floats, evaluation: Evaluation) -> None:
         self.theta = theta
         self.evaluation = evaluation
-        self.tried: dict[bytes, Evaluation] = {}
+        self.trials: dict[bytes, _Trial] = {}
+        self.last: _Trial | None = None
+        """The trial that was accepted, or the last one on a line where none was."""
         self.evaluations = 0
         self.passes = 0
         self.refused = 0
-        """Failed evaluations since."""
+        """Failed evaluations since the last accepted one."""
+
+    def add(self, theta: Floats, evaluation: Evaluation) -> None:
+        promised = float(self.evaluation.gradient @ (theta - self.theta))
+        gained = evaluation.objective - self.evaluation.objective
+        self.last = self.trials[theta.tobytes()] = _Trial(evaluation, promised, gained)
+        self.evaluations += 1
+        self.passes += evaluation.e_step.passes
 
     def is_settled(self, tolerance: float) -> bool:
         """Whether a few points along one line all gain less than `tolerance`."""
-        best = max(tried.objective for tried in self.tried.values())
-        return len(self.tried) >= _LINE and best < self.evaluation.objective + tolerance
+        best = max(trial.gained for trial in self.trials.values())
+        return len(self.trials) >= _LINE and best < tolerance
+
+    def is_trusted(self, tolerance: float) -> bool:
+        """Whether the last gradient did not promise much more than was to be had."""
+        if self.last is None:
+            return True
+        return self.last.promised <= _BROKEN_PROMISE * max(tolerance, self.last.gained)
 
     def commit(self, theta: Floats) -> bool:
-        found = self.tried.pop(theta.tobytes(), None)
+        found = self.trials.pop(theta.tobytes(), None)
         if found is None:
             return False
-        self.theta, self.evaluation, self.tried = theta.copy(), found, {}
-        self.refused = 0
+        self.theta, self.evaluation = theta.copy(), found.evaluation
+        self.trials, self.last, self.refused = {}, found, 0
         return True
 
 
@@ -96,71 +127,95 @@ def climb(
     """Maximise the objective from `start` with L-BFGS.
 
     Every evaluation starts its E-step from the last accepted state, never from a refused one, so
-    the objective is a function of θ as long as no step is accepted.
+    the objective is a function of θ as long as no step is accepted. Where a run ends although its
+    gradient promised more, the gradient was too rough: a second run has finer E-steps.
     """
     begun = time.perf_counter()
-    first = evaluate(
-        rows,
-        start.model,
-        start,
-        tolerance=_PRECISION * tolerance,
-        damped=damped,
-        max_passes=40,
-    )
+    precision = Precision(tolerance=0.1 * tolerance, share=_ROUGH)
+    first = evaluate(rows, start.model, start, precision, damped=damped, max_passes=40)
     if max_iter == 0:
         return Climb(first, Outcome.CONVERGED, False, ())
     accepted = _Accepted(parameters_of(start.model), first)
     history: list[Progress] = []
 
+    def note() -> None:
+        history.append(
+            Progress(
+                iteration=len(history) + 1,
+                rows=len(rows),
+                objective=accepted.evaluation.objective,
+                elbo=accepted.evaluation.e_step.elbo,
+                evaluations=accepted.evaluations,
+                passes=accepted.passes,
+                seconds=time.perf_counter() - begun,
+            )
+        )
+        report(history[-1])
+
+    outcome = _run(rows, accepted, precision, max_iter, tolerance, note)
+    if outcome is not Outcome.ITERATION_LIMIT and not accepted.is_trusted(tolerance):
+        precision = Precision(tolerance=0.01 * tolerance, share=_FINE)
+        state = accepted.evaluation.state
+        accepted.evaluation = evaluate(rows, state.model, state, precision, max_passes=40)
+        left = max(1, max_iter - len(history))
+        outcome = _run(rows, accepted, precision, left, tolerance, note)
+    stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0
+    return Climb(accepted.evaluation, outcome, stopped_by_kernel, tuple(history))
+
+
+def _run(
+    rows: MemoryRows,
+    accepted: _Accepted,
+    precision: Precision,
+    max_iter: int,
+    tolerance: float,
+    note: Callable[[], None],
+) -> Outcome:
+    """One run of L-BFGS with an empty memory, from and into `accepted`."""
+    model = accepted.evaluation.state.model
+    accepted.trials, accepted.last, accepted.refused = {}, None, 0
+
     def negative(theta: Floats) -> tuple[float, Floats]:
         if np.array_equal(theta, accepted.theta):
             return -accepted.evaluation.objective, -accepted.evaluation.gradient
-        accepted.evaluations += 1
         try:
             result = evaluate(
                 rows,
-                with_parameters(start.model, theta),
+                with_parameters(model, theta),
                 accepted.evaluation.state,
-                tolerance=_PRECISION * tolerance,
+                precision,
                 reference=accepted.evaluation.e_step.elbo,
             )
         except NotPositiveDefinite:
             accepted.refused += 1
             return _REFUSED, np.zeros_like(theta)
-        accepted.passes += result.e_step.passes
-        accepted.tried[theta.tobytes()] = result
+        accepted.add(theta, result)
         if accepted.is_settled(tolerance):
             raise _Settled
         return -result.objective, -result.gradient
 
-    def commit(intermediate_result: OptimizeResult) -> None:
-        if accepted.commit(intermediate_result.x):
-            history.append(
-                Progress(
-                    iteration=len(history) + 1,
-                    rows=len(rows),
-                    objective=accepted.evaluation.objective,
-                    elbo=accepted.evaluation.e_step.elbo,
-                    evaluations=accepted.evaluations,
-                    passes=accepted.passes,
-                    seconds=time.perf_counter() - begun,
-                )
-            )
-            report(history[-1])
+    quiet = 0
 
-    outcome = Outcome.CONVERGED
+    def commit(intermediate_result: OptimizeResult) -> None:
+        nonlocal quiet
+        if not accepted.commit(intermediate_result.x):
+            return
+        note()
+        small = accepted.last is not None and accepted.last.gained < tolerance
+        quiet = quiet + 1 if small else 0
+        if quiet == _QUIET:
+            raise _Settled
+
     try:
         result = minimize(
             negative,
             accepted.theta,
             jac=True,
             method="L-BFGS-B",
-            bounds=Bounds(*parameter_bounds(start.model).T),
+            bounds=Bounds(*parameter_bounds(model).T),
             callback=commit,
-            options={"maxiter": max_iter, "maxcor": 10, "ftol": tolerance, "gtol": 1e-7},
+            options={"maxiter": max_iter, "maxcor": 10, "ftol": 0.0, "gtol": 1e-7},
         )
-        outcome = _OUTCOMES.get(int(result.status), Outcome.STALLED)
     except _Settled:
-        pass
-    stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0
-    return Climb(accepted.evaluation, outcome, stopped_by_kernel, tuple(history))
+        return Outcome.CONVERGED
+    return _OUTCOMES.get(int(result.status), Outcome.STALLED)

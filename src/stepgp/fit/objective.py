@@ -32,6 +32,16 @@ class State:
         return self.sites.factor.jitter
 
 
+@dataclass(frozen=True)
+class Precision:
+    """How far an E-step goes."""
+
+    tolerance: float
+    """Nats a row that a further pass may gain."""
+    share: float
+    """The same as a share of the change since the last accepted θ."""
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """The objective per unit of weight at a model, its gradient, and the state reached."""
@@ -94,17 +104,17 @@ def evaluate(
     rows: MemoryRows,
     model: Model,
     start: State,
+    precision: Precision,
     *,
-    tolerance: float,
     reference: float = np.nan,
     damped: bool = False,
     max_passes: int = 15,
 ) -> Evaluation:
     """(ELBO + log priors)/Σw at `model`, with q(u) converged from the state `start`.
 
-    The sums of `start` are moved to the new hyperparameters and inducing inputs first. The
-    E-step stops when a pass would gain ≤ `tolerance` nats a row, or a hundredth of the change
-    against the ELBO `reference` where that is larger.
+    The sites of `start` are moved to the new hyperparameters and inducing inputs first. The
+    E-step stops when a pass would gain ≤ `precision.tolerance` nats a row, or a share of the
+    change against the ELBO `reference` where that is larger.
     """
     kzz, pullback = model.kernel.with_pullback(model.inducing, model.inducing)
     factor = factorise(kzz, jitter=start.jitter, largest=start.jitter)
@@ -113,7 +123,8 @@ def evaluate(
         rows,
         model,
         _moved(start, model, factor),
-        tolerance=tolerance * weight,
+        tolerance=precision.tolerance * weight,
+        share=precision.share,
         reference=reference,
         damped=damped,
         max_passes=max_passes,

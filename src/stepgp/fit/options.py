@@ -36,7 +36,7 @@ class Options:
     max_iter: int = 200
     tolerance: float = 1e-5
     """Stop when an iteration gains less than this many nats a row …"""
-    tolerance_nats: float = 0.05
-    """… or less than this in all: nobody could tell the models apart."""
+    fewest: int = 5_000
+    """… or than it would be on this many rows: 0.05 nats in all, which nobody could tell apart."""
     jitter: float = 1e-8
     seed: int = 0

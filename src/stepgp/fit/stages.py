@@ -18,8 +18,9 @@ from stepgp.model.rules import CellRule, ClosedForm, has_closed_form
 from stepgp.rows.memory import MemoryRows
 
 _SUBSETS = (5_000, 25_000)
-_ROUGH = 2.0
-"""Nats an iteration must gain on a subset: less is lost in what the subset does not know."""
+_ROUGH = 100_000
+"""On a subset an iteration must gain what it would on this many rows: less is lost in what the
+subset does not know."""
 _ROUNDS = 3
 _LARGEST_JITTER = 1e-4
 _REACH = 8.0
@@ -57,7 +58,7 @@ def climb_in_stages(
         if summit is not None:
             state = summit.run.evaluation.state
             state = replace(state, sites=state.sites.rescaled(subset.total_weight / seen))
-        rough = options if size == len(rows) else replace(options, tolerance_nats=_ROUGH)
+        rough = options if size == len(rows) else replace(options, fewest=_ROUGH)
         first = summit is None
         summit = _climb_and_refine(subset, state, cells, rough, report, damped=first)
         cells, seen = summit.cells, subset.total_weight
@@ -113,7 +114,7 @@ def _climb(
             rows,
             state,
             max_iter=max_iter,
-            tolerance=max(options.tolerance, options.tolerance_nats / rows.total_weight),
+            tolerance=options.tolerance * max(1.0, options.fewest / rows.total_weight),
             damped=damped,
             report=report,
         )
