@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from benchmarks.score import Snapshot, scores
+from benchmarks.score import Snapshot, scores, test_score
 from benchmarks.tasks import TOLERANCE, Data, Task
 
 SPACING = 1.05
@@ -30,8 +30,8 @@ class Point:
 class Recorder:
     """Snapshots at times spaced by 5 %; every fifth is scored at once, the clock stopped meanwhile.
 
-    Training ends out of time, or when both targets of the task have been reached and half as much
-    time again has gone by (so that an arm that would still do better can set the best level).
+    Training ends out of time, or when the task's targets have been reached. With rows held out it
+    then goes on for half as long again: who would still do better can set the best level.
     """
 
     task: Task
@@ -40,7 +40,7 @@ class Recorder:
     started: float = field(default_factory=time.perf_counter)
     points: list[Point] = field(default_factory=list)
     _next: float = 0.02
-    _met_at: float = math.inf
+    _until: float = math.inf
     _elbo_met: bool = False
     _test_met: bool = False
 
@@ -55,7 +55,7 @@ class Recorder:
                 self._judge(self.points[-1])
             self._next = elapsed * SPACING
             self.started += time.perf_counter() - paused
-        return not last and elapsed < LINGER * self._met_at
+        return not last and elapsed < self._until
 
     def _judge(self, point: Point) -> None:
         self._score(point)
@@ -64,32 +64,38 @@ class Recorder:
             self._elbo_met |= point.elbo >= elbo_target
         if reference is not None and point.test is not None:
             self._test_met |= point.test >= reference - TOLERANCE
-        wanted_elbo, wanted_test = elbo_target is not None, reference is not None
-        if (self._elbo_met or not wanted_elbo) and (self._test_met or not wanted_test):
-            if wanted_elbo or wanted_test:
-                self._met_at = min(self._met_at, point.seconds)
+        wanted = [
+            met
+            for level, met in ((elbo_target, self._elbo_met), (reference, self._test_met))
+            if level is not None
+        ]
+        if wanted and all(wanted):
+            more = 1.0 if reference is None else LINGER
+            self._until = min(self._until, more * point.seconds)
 
     def _score(self, point: Point) -> None:
         point.elbo, point.test = scores(point.snapshot, self.task.likelihood, self.data)
 
     def finish(self) -> list[Point]:
-        """Scores the last point and, exactly, the neighbourhood where the targets were crossed."""
-        if self.points:
-            self._score(self.points[-1])
-        for level, name in self._levels():
-            judged = [p for p in self.points if p.elbo is not None]
-            crossed = next((p for p in judged if (getattr(p, name) or -math.inf) >= level), None)
-            if crossed is None:
-                continue
-            index = self.points.index(crossed)
-            for point in self.points[max(0, index - JUDGED_EVERY + 1) : index]:
+        """Scores what is needed to tell when each target was crossed to within one snapshot."""
+        if not self.points:
+            return []
+        self._score(self.points[-1])
+        target, reference = self.task.elbo_target, self.task.test_reference
+        if target is not None:
+            crossed = self._first(lambda p: p.elbo, target)
+            for point in self.points[max(0, crossed - JUDGED_EVERY + 1) : crossed]:
                 self._score(point)
+        if reference is not None:  # the level that counts is known only when everybody has run
+            near = self._first(lambda p: p.test, reference - 3.0 * TOLERANCE)
+            for point in self.points[max(0, near - JUDGED_EVERY + 1) :]:
+                point.test = test_score(point.snapshot, self.task.likelihood, self.data)
         return self.points
 
-    def _levels(self) -> list[tuple[float, str]]:
-        levels: list[tuple[float, str]] = []
-        if self.task.elbo_target is not None:
-            levels.append((self.task.elbo_target, "elbo"))
-        if self.task.test_reference is not None:
-            levels.append((self.task.test_reference - TOLERANCE, "test"))
-        return levels
+    def _first(self, value: Callable[[Point], float | None], level: float) -> int:
+        """Index of the first judged point at the level; past the end if there is none."""
+        for index, point in enumerate(self.points):
+            got = value(point)
+            if got is not None and got >= level:
+                return index
+        return len(self.points) + JUDGED_EVERY

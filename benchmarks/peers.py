@@ -29,14 +29,14 @@ Tensor = torch.Tensor
 class Recipe:
     """How one arm trains: Adam on everything, or NGD on q(u) with Adam on the rest.
 
-    `decay_epochs`: cosine decay of the learning rate to a hundredth over so many epochs.
+    `decay`: cosine decay of the learning rate to a hundredth over the task's number of epochs.
     """
 
     lr: float
     minibatch: bool
     natural: bool = False
-    decay_epochs: int | None = None
-    float32: bool = False
+    decay: bool = False
+    float64: bool = False
 
 
 class LogitBernoulli(_OneDimensionalLikelihood):
@@ -68,7 +68,9 @@ class ExpPoisson(_OneDimensionalLikelihood):
 
 class SVGP(ApproximateGP):
     def __init__(self, Z: Tensor, n_features: int, natural: bool, jitter: float | None) -> None:
-        distribution = NaturalVariationalDistribution if natural else CholeskyVariationalDistribution
+        distribution = (
+            NaturalVariationalDistribution if natural else CholeskyVariationalDistribution
+        )
         strategy = VariationalStrategy(
             self, Z, distribution(len(Z)), learn_inducing_locations=True, jitter_val=jitter
         )
@@ -118,7 +120,7 @@ def snapshot_of(model: SVGP) -> Snapshot:
 def train(recipe: Recipe, task: Task, data: Data, recorder: Recorder) -> int:
     """Trains until the recorder has seen enough; returns the number of steps."""
     torch.manual_seed(0)
-    dtype = torch.float32 if recipe.float32 else torch.float64
+    dtype = torch.float64 if recipe.float64 else torch.float32
     torch.set_default_dtype(dtype)
     X, y = torch.as_tensor(data.X, dtype=dtype), torch.as_tensor(data.y, dtype=dtype)
     n = len(y)
@@ -134,12 +136,10 @@ def train(recipe: Recipe, task: Task, data: Data, recorder: Recorder) -> int:
     else:
         optimisers.append(torch.optim.Adam(model.parameters(), lr=recipe.lr))
     per_epoch = -(-n // batch)
+    horizon = task.decay_epochs * per_epoch if recipe.decay else 0
     schedules = [
-        torch.optim.lr_scheduler.CosineAnnealingLR(
-            o, recipe.decay_epochs * per_epoch, eta_min=recipe.lr / 100
-        )
+        torch.optim.lr_scheduler.CosineAnnealingLR(o, max(horizon, 1), eta_min=recipe.lr / 100)
         for o in optimisers
-        if recipe.decay_epochs is not None
     ]
     model.train()
     steps = 0
@@ -153,7 +153,7 @@ def train(recipe: Recipe, task: Task, data: Data, recorder: Recorder) -> int:
             loss.backward()
             for o in optimisers:
                 o.step()
-            if steps < (recipe.decay_epochs or 0) * per_epoch:
+            if steps < horizon:
                 for schedule in schedules:
                     schedule.step()
             steps += 1

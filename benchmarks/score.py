@@ -48,30 +48,35 @@ class Snapshot:
         jitter: float,
     ) -> Snapshot:
         """The same from q(u) = N(m, S)."""
-        L = _factor(variance, lengthscales, Z, jitter)
+        L = factor(variance, lengthscales, Z, jitter)
         q_mean = solve_triangular(L, m - mean, lower=True)
         q_root = solve_triangular(L, cholesky(S, lower=True), lower=True)
         return Snapshot(variance, lengthscales, mean, Z, q_mean, q_root, jitter)
 
 
-def _kernel(variance: float, lengthscales: Floats, A: Floats, B: Floats) -> Floats:
+def kernel(variance: float, lengthscales: Floats, A: Floats, B: Floats) -> Floats:
     A, B = A / lengthscales, B / lengthscales
     r2 = (A * A).sum(1)[:, None] + (B * B).sum(1) - 2.0 * (A @ B.T)
     return variance * np.exp(-0.5 * np.maximum(r2, 0.0))
 
 
-def _factor(variance: float, lengthscales: Floats, Z: Floats, jitter: float) -> Floats:
-    K = _kernel(variance, lengthscales, Z, Z)
+def factor(variance: float, lengthscales: Floats, Z: Floats, jitter: float) -> Floats:
+    K = kernel(variance, lengthscales, Z, Z)
     np.fill_diagonal(K, variance + jitter)
     return cholesky(K, lower=True)
 
 
-def _marginals(s: Snapshot, L: Floats, X: Floats) -> tuple[Floats, Floats]:
+def marginals(s: Snapshot, L: Floats, X: Floats) -> tuple[Floats, Floats]:
     """A = L⁻¹k(Z,x): mean = c + Aᵀm, var = k(x,x) − Σ A² + Σ (RᵀA)²."""
-    A = solve_triangular(L, _kernel(s.variance, s.lengthscales, s.Z, X), lower=True)
+    A = solve_triangular(L, kernel(s.variance, s.lengthscales, s.Z, X), lower=True)
     RA = s.q_root.T @ A
     var = s.variance - (A * A).sum(0) + (RA * RA).sum(0)
     return s.mean + A.T @ s.q_mean, np.maximum(var, 1e-12 * s.variance)
+
+
+def latent(s: Snapshot, X: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of f at every row."""
+    return marginals(s, factor(s.variance, s.lengthscales, s.Z, s.jitter), X)
 
 
 def _log_prob(likelihood: str, y: Floats, f: Floats) -> Floats:
@@ -95,30 +100,35 @@ def kl(s: Snapshot) -> float:
 
 def elbo(s: Snapshot, likelihood: str, X: Floats, y: Floats) -> float:
     """Σ_i E_q log p(y_i | f_i) − KL[q(u) ‖ p(u)], in nats over all rows."""
-    L = _factor(s.variance, s.lengthscales, s.Z, s.jitter)
+    L = factor(s.variance, s.lengthscales, s.Z, s.jitter)
     total = 0.0
     for start in range(0, len(y), BLOCK):
         rows = slice(start, start + BLOCK)
-        f, log_w = _nodes(*_marginals(s, L, X[rows]))
+        f, log_w = _nodes(*marginals(s, L, X[rows]))
         total += float((_log_prob(likelihood, y[rows, None], f) @ np.exp(log_w)).sum())
     return total - kl(s)
 
 
 def log_likelihood(s: Snapshot, likelihood: str, X: Floats, y: Floats) -> float:
     """Mean over rows of log E_q p(y_i | f_i)."""
-    L = _factor(s.variance, s.lengthscales, s.Z, s.jitter)
+    L = factor(s.variance, s.lengthscales, s.Z, s.jitter)
     total = 0.0
     for start in range(0, len(y), BLOCK):
         rows = slice(start, start + BLOCK)
-        f, log_w = _nodes(*_marginals(s, L, X[rows]))
+        f, log_w = _nodes(*marginals(s, L, X[rows]))
         total += float(logsumexp(_log_prob(likelihood, y[rows, None], f) + log_w, axis=1).sum())
     return total / len(y)
 
 
-def scores(s: Snapshot, likelihood: str, data: Data) -> tuple[float | None, float | None]:
-    """(full-data ELBO, held-out log-likelihood or None): an overflow scores as −inf."""
+def test_score(s: Snapshot, likelihood: str, data: Data) -> float | None:
+    """Held-out log-likelihood; None where no rows are held out."""
+    if not len(data.y_test):
+        return None
     with np.errstate(over="ignore", invalid="ignore"):
-        bound = elbo(s, likelihood, data.X, data.y)
-        if not len(data.y_test):
-            return bound, None
-        return bound, log_likelihood(s, likelihood, data.X_test, data.y_test)
+        return log_likelihood(s, likelihood, data.X_test, data.y_test)
+
+
+def scores(s: Snapshot, likelihood: str, data: Data) -> tuple[float, float | None]:
+    """(full-data ELBO, held-out log-likelihood)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return elbo(s, likelihood, data.X, data.y), test_score(s, likelihood, data)

@@ -30,18 +30,21 @@ class Task:
 
     `elbo_target` is a level of the full-data ELBO in nats; `test_reference` a mean held-out
     log-likelihood: a peer trains on until it is within `TOLERANCE` of it (or out of time), so that
-    the best level reached by anyone can be found in one run. `gated` names what the project
-    promises a ratio for.
+    the best level reached by anyone can be found in one run. `seconds` is the most that a peer
+    may train, `decay_epochs` the horizon of those whose learning rate decays.
     """
 
     name: str
     likelihood: str
     n_inducing: int
     batch_size: int
+    decay_epochs: int
     seconds: float
     load: Callable[[Path | None], Data]
     elbo_target: float | None = None
     test_reference: float | None = None
+    large: bool = False
+    quick: bool = True
 
 
 TOLERANCE = 0.005
@@ -119,12 +122,54 @@ def _synthetic(likelihood: str, n_train: int) -> Callable[[Path | None], Data]:
 def all_tasks() -> tuple[Task, ...]:
     """The tasks of a full run, in the order they run."""
     return (
-        Task("banana", "bernoulli", 100, 1024, 30.0, _banana(0)),
-        Task("banana_split", "bernoulli", 100, 1024, 20.0, _banana(530)),
-        Task("cancer", "bernoulli", 100, 256, 60.0, _cancer(0)),
-        Task("cancer_split", "bernoulli", 100, 256, 20.0, _cancer(57)),
-        Task("binary", "bernoulli", 200, 1024, 45.0, _synthetic("bernoulli", 100_000)),
-        Task("poisson", "poisson", 100, 1024, 30.0, _synthetic("poisson", 100_000)),
+        Task("banana", "bernoulli", 100, 1024, 300, 75.0, _banana(0), elbo_target=-1182.0),
+        Task(
+            "banana_split",
+            "bernoulli",
+            100,
+            1024,
+            100,
+            15.0,
+            _banana(1_060),
+            test_reference=-0.2100,
+            quick=False,
+        ),
+        Task("cancer", "bernoulli", 100, 256, 500, 100.0, _cancer(0), elbo_target=-49.0),
+        Task(
+            "cancer_split",
+            "bernoulli",
+            100,
+            256,
+            200,
+            15.0,
+            _cancer(171),
+            test_reference=-0.0830,
+            quick=False,
+        ),
+        Task(
+            "binary",
+            "bernoulli",
+            200,
+            1024,
+            8,
+            30.0,
+            _synthetic("bernoulli", 100_000),
+            elbo_target=-45_600.0,
+            test_reference=-0.4452,
+            large=True,
+        ),
+        Task(
+            "poisson",
+            "poisson",
+            100,
+            1024,
+            10,
+            25.0,
+            _synthetic("poisson", 100_000),
+            elbo_target=-175_520.0,
+            test_reference=-1.7548,
+            large=True,
+        ),
     )
 
 
