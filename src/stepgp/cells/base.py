@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
+
 from stepgp._array.namespace import Array, Floats
 
 
@@ -72,5 +74,5 @@ class CellFamily(ABC):
 
     @property
     def cell_width(self) -> float:
-        """The mean distance between neighbouring nodes: what √var must not fall far below."""
-        return (self.span[1] - self.span[0]) / max(self.n_cells - 1, 1)
+        """The median distance of neighbouring nodes: what √var must not fall far below."""
+        return float(np.median(np.diff(np.unique(self.nodes))))

@@ -130,9 +130,10 @@ class Hat(CellFamily):
 
         def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
             xp = namespace(mean)
-            first = max(near.start - 1, 0)  # slopes on both sides of the near nodes
-            own = xp.take(values[:, first : near.stop + 1], rows, axis=0)
-            slopes = _slopes(own, spacing[first : near.stop])
+            # One node more on each side gives the slopes on both sides of the near ones.
+            first, last = max(near.start - 1, 0), min(near.stop, len(nodes) - 1)
+            own = xp.take(values[:, first : last + 1], rows, axis=0)
+            slopes = _slopes(own, spacing[first:last])
             segment, anchor, beyond = self._place(mean)
             slope = xp.take_along_axis(slopes, segment[:, None] - first, axis=1)[:, 0]
             here = xp.take_along_axis(own, anchor[:, None] - first, axis=1)[:, 0] + slope * beyond
@@ -156,7 +157,8 @@ class Hat(CellFamily):
         return segment, anchor, points - xp.take(nodes, anchor)
 
     def _spacing(self, reference: Array) -> Array:
-        return like(np.diff(self.nodes), reference)
+        nodes = like(self.nodes, reference)  # differences of the nodes as the rows see them
+        return nodes[1:] - nodes[:-1]
 
     def _at(self, distance: Array) -> Array:
         """hat_k(μ) from the signed distances x_k − μ: the smaller of its two sides, in [0, 1]."""

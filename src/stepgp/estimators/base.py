@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -77,6 +78,8 @@ class StepGPEstimator(BaseEstimator, ABC):
     def latent(self, X: Any) -> tuple[Floats, Floats]:
         """Posterior mean and variance of the latent function f at every row.
 
+        `link_` maps values of f to levels (probabilities, rates, means) in the user's units.
+
         Parameters
         ----------
         X : array-like of shape (n, D)
@@ -126,11 +129,13 @@ class StepGPEstimator(BaseEstimator, ABC):
         self.likelihood_ = likelihood
         self.link_ = link
         self.inducing_ = units.inputs.backward(fit.model.inducing)
-        # The density of standardised targets is `scale` times that of the user's.
-        self.elbo_ = fit.elbo - float(np.log(units.scale))
+        self.elbo_ = fit.elbo + units.log_density
         self.n_iter_ = len(fit.history)
         self.history_ = fit.history
-        self.diagnostics_ = fit.diagnostics
+        self.diagnostics_ = replace(
+            fit.diagnostics,
+            constant_log_prob=fit.diagnostics.constant_log_prob + units.log_density,
+        )
         if not fit.diagnostics.outcome.is_sound:
             warnings.warn(fit.diagnostics.outcome.message, ConvergenceWarning, stacklevel=4)
 

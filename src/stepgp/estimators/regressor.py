@@ -71,8 +71,9 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         Whether to bring every feature to mean 0 and standard deviation 1 (both weighted) first.
     max_iter : int, default 200
         Iterations of the optimiser, for each of its runs.
-    tol : float, default 1e-6
-        Stop when an iteration gains less than this many nats a row, or 0.05 nats in all.
+    tol : float, default 1e-5
+        Stop when an iteration gains less than this many nats a row. Fewer than 5,000 rows count
+        as 5,000: at the default, gains of less than 0.05 nats in all do not count.
     n_jobs : int or None, default None
         Threads over blocks of 4,096 rows; -1 is every core, and so is None unless OMP_NUM_THREADS
         says less. Results do not depend on it.
@@ -102,7 +103,7 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
     n_iter_ : int
         Accepted iterations of the optimiser.
     history_ : tuple of Progress
-        What each of them reached.
+        What each of them reached, for targets as standardised for the fit.
     diagnostics_ : Diagnostics
         How the fit ended, its jitter and cells, and what a finer grid would change.
 

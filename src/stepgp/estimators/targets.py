@@ -42,6 +42,11 @@ def two_classes(y: npt.NDArray[Any], weight: Floats | None) -> tuple[npt.NDArray
             raise ValueError(
                 f"Input y contains None in row {unknown[0]}: labels must be known. Drop such rows."
             )
+        if not all(isinstance(label, str) for label in y):
+            raise ValueError(
+                f"Unknown label type: objects such as {y[0]!r}. Convert the labels to one type, "
+                "for example with y.astype(str) or y.astype(int)."
+            )
     check_classification_targets(y)
     classes, coded = np.unique(y, return_inverse=True)
     if len(classes) > 2:

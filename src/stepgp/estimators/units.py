@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from stepgp._array.namespace import Floats
 from stepgp.fit.canonical import CanonicalRows
 from stepgp.likelihoods import Likelihood
@@ -41,6 +43,11 @@ class Units:
     @property
     def scale(self) -> float:
         return float(self.targets.scale[0])
+
+    @property
+    def log_density(self) -> float:
+        """log p(y) − log p(t): what a log-density of standardised targets lacks."""
+        return -float(np.log(self.scale))
 
     def standardised(self, y: Floats) -> Floats:
         """t = (y − shift)/scale."""

@@ -25,10 +25,8 @@ from stepgp.rows.memory import MemoryRows
 
 _REFUSED = 1e3
 """What the optimiser is told where a model cannot be evaluated: it steps back."""
-_LINE = 3
-"""Points along one line that gain nothing before the line is given up."""
-_QUIET = 2
-"""Iterations in a row that must gain less than the tolerance: one alone may be a poor step."""
+_FIRST_STEP = 0.25
+"""Length of the first step: logarithms of hyperparameters, inputs in units of √D."""
 _BROKEN_PROMISE = 5.0
 """A gradient that promised this many times the tolerance, and gave none of it, is too rough."""
 _ROUGH, _FINE = 0.01, 0.0005
@@ -95,10 +93,10 @@ class _Accepted:
         self.evaluations += 1
         self.passes += evaluation.e_step.passes
 
-    def is_settled(self, tolerance: float) -> bool:
-        """Whether a few points along one line all gain less than `tolerance`."""
+    def is_settled(self, tolerance: float, patience: int) -> bool:
+        """Whether more than `patience` points along one line all gain less than `tolerance`."""
         best = max(trial.gained for trial in self.trials.values())
-        return len(self.trials) >= _LINE and best < tolerance
+        return len(self.trials) > patience and best < tolerance
 
     def is_trusted(self, tolerance: float) -> bool:
         """Whether the last gradient did not promise much more than was to be had."""
@@ -121,14 +119,20 @@ def climb(
     *,
     max_iter: int,
     tolerance: float,
+    patience: int,
     damped: bool,
     report: Callable[[Progress], None],
 ) -> Climb:
     """Maximise the objective from `start` with L-BFGS.
 
+    It ends when `patience` iterations in a row, or one point more than that along one line, gain
+    less than `tolerance`: one alone may be a poor step.
+
+
     Every evaluation starts its E-step from the last accepted state, never from a refused one, so
     the objective is a function of θ as long as no step is accepted. Where a run ends although its
-    gradient promised more, the gradient was too rough: a second run has finer E-steps.
+    gradient promised more, the gradient was too rough: a patient climb (2 or more) then makes a
+    second run with finer E-steps.
     """
     begun = time.perf_counter()
     precision = Precision(tolerance=0.1 * tolerance, share=_ROUGH)
@@ -152,13 +156,14 @@ def climb(
         )
         report(history[-1])
 
-    outcome = _run(rows, accepted, precision, max_iter, tolerance, note)
-    if outcome is not Outcome.ITERATION_LIMIT and not accepted.is_trusted(tolerance):
+    outcome = _run(rows, accepted, precision, max_iter, tolerance, patience, note)
+    ended = outcome is not Outcome.ITERATION_LIMIT
+    if patience > 1 and ended and not accepted.is_trusted(tolerance):
         precision = Precision(tolerance=0.01 * tolerance, share=_FINE)
         state = accepted.evaluation.state
         accepted.evaluation = evaluate(rows, state.model, state, precision, max_passes=40)
         left = max(1, max_iter - len(history))
-        outcome = _run(rows, accepted, precision, left, tolerance, note)
+        outcome = _run(rows, accepted, precision, left, tolerance, patience, note)
     stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0
     return Climb(accepted.evaluation, outcome, stopped_by_kernel, tuple(history))
 
@@ -169,15 +174,19 @@ def _run(
     precision: Precision,
     max_iter: int,
     tolerance: float,
+    patience: int,
     note: Callable[[], None],
 ) -> Outcome:
     """One run of L-BFGS with an empty memory, from and into `accepted`."""
     model = accepted.evaluation.state.model
     accepted.trials, accepted.last, accepted.refused = {}, None, 0
+    # L-BFGS takes its first step as long as the gradient: bold enough to learn something from.
+    scale = _FIRST_STEP / max(float(np.linalg.norm(accepted.evaluation.gradient)), 1e-8)
 
     def negative(theta: Floats) -> tuple[float, Floats]:
         if np.array_equal(theta, accepted.theta):
-            return -accepted.evaluation.objective, -accepted.evaluation.gradient
+            result = accepted.evaluation
+            return -scale * result.objective, -scale * result.gradient
         try:
             result = evaluate(
                 rows,
@@ -188,11 +197,11 @@ def _run(
             )
         except NotPositiveDefinite:
             accepted.refused += 1
-            return _REFUSED, np.zeros_like(theta)
+            return scale * _REFUSED, np.zeros_like(theta)
         accepted.add(theta, result)
-        if accepted.is_settled(tolerance):
+        if accepted.is_settled(tolerance, patience):
             raise _Settled
-        return -result.objective, -result.gradient
+        return -scale * result.objective, -scale * result.gradient
 
     quiet = 0
 
@@ -203,7 +212,7 @@ def _run(
         note()
         small = accepted.last is not None and accepted.last.gained < tolerance
         quiet = quiet + 1 if small else 0
-        if quiet == _QUIET:
+        if quiet == patience:
             raise _Settled
 
     try:
@@ -214,7 +223,7 @@ def _run(
             method="L-BFGS-B",
             bounds=Bounds(*parameter_bounds(model).T),
             callback=commit,
-            options={"maxiter": max_iter, "maxcor": 10, "ftol": 0.0, "gtol": 1e-7},
+            options={"maxiter": max_iter, "maxcor": 10, "ftol": 0.0, "gtol": 1e-9},
         )
     except _Settled:
         return Outcome.CONVERGED

@@ -146,10 +146,12 @@ def evaluate(
     return Evaluation(objective / weight, gradient / weight, State(model, step.onward.sites), step)
 
 
-def with_jitter(state: State, jitter: float) -> State:
-    """The same model and rows under another jitter."""
-    kzz = _kzz(state.model)
-    return State(state.model, state.sites.moved(factorise(kzz, jitter=jitter), kzz))
+def moved_to(state: State, *, inducing: Floats | None = None, jitter: float | None = None) -> State:
+    """The same kernel and rows seen from other inducing inputs, or under another jitter."""
+    model = state.model if inducing is None else replace(state.model, inducing=inducing)
+    factor = factorise(_kzz(model), jitter=state.jitter if jitter is None else jitter)
+    between = model.kernel(model.inducing, state.model.inducing)
+    return State(model, state.sites.moved(factor, between))
 
 
 def _moved(start: State, model: Model, factor: Factor) -> Sites:

@@ -40,3 +40,7 @@ class Options:
     """… or than it would be on this many rows: 0.05 nats in all, which nobody could tell apart."""
     jitter: float = 1e-8
     seed: int = 0
+
+    def tolerance_for(self, weight: float) -> float:
+        """Nats a row that an iteration on rows of that total weight must gain."""
+        return self.tolerance * max(1.0, self.fewest / weight)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stepgp._array.namespace import Floats
 from stepgp.cells import Grid, Hat
 from stepgp.cells.base import CellFamily
 from stepgp.fit.estep import EStep
@@ -15,8 +16,14 @@ from stepgp.rows.memory import MemoryRows
 
 COARSEST, FINEST = 64, 512
 ENOUGH = 1e-4
-"""Refining must change the ELBO by less than this many nats a row."""
+"""Refining must change the ELBO by less than this many nats a row …"""
+ROUGHLY = 3e-3
+"""… or than this on a subset of the rows, where θ is still to move."""
 _MARGIN = 0.05
+_CORE = 4.0
+"""Deviations of all rows' marginals together that get the finest cells."""
+_GROWTH = 1.2
+"""Ratio of neighbouring cells beyond the core: there only far rows look."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +35,37 @@ class Resolution:
     narrow: float
     """Share of rows whose √var is below half a cell: they see (almost) no slope."""
 
-    @property
-    def is_enough(self) -> bool:
-        return abs(self.change) < ENOUGH
 
-
-def hats_over(low: float, high: float, n_cells: int) -> Hat:
+def even_hats(low: float, high: float, n_cells: int) -> Hat:
     """`n_cells` hats of (but for the outermost) one width from `low` to `high`."""
     return Hat(Grid.uniform(low, high, n_cells, "midpoint"))
+
+
+def graded_hats(core: tuple[float, float], span: tuple[float, float], width: float) -> Hat:
+    """Hats of one width over the core, growing outwards until they cover the span."""
+    n_core = int(np.clip(np.ceil((core[1] - core[0]) / width), COARSEST // 2, FINEST))
+    edges = np.linspace(*core, n_core + 1)
+    return Hat(
+        Grid(
+            np.concatenate(
+                [
+                    core[0] - _steps(edges[1] - edges[0], core[0] - span[0])[::-1],
+                    edges,
+                    core[1] + _steps(edges[1] - edges[0], span[1] - core[1]),
+                ]
+            ),
+            "midpoint",
+        )
+    )
+
+
+def _steps(width: float, reach: float) -> Floats:
+    """Distances width·γ, width·(γ + γ²), … up to the first beyond `reach`."""
+    if reach <= 0.0:
+        return np.zeros(0)
+    count = int(np.ceil(np.log1p(reach / width * (_GROWTH - 1.0)) / np.log(_GROWTH)))
+    ratios = np.power(_GROWTH, np.arange(1.0, max(count, 1) + 1.0))
+    return np.cumsum(width * ratios)
 
 
 def resolution_of(rows: MemoryRows, model: Model, cells: CellFamily, step: EStep) -> Resolution:
@@ -43,37 +73,47 @@ def resolution_of(rows: MemoryRows, model: Model, cells: CellFamily, step: EStep
     finer = replace(model, rule=CellRule(cells.refined()))
     sums = rows.reduce(lambda block: row_pass(finer, step.q, block, cell_width=cells.cell_width))
     weight = rows.total_weight
-    return Resolution((sums.value - step.rows.value) / weight, sums.narrow / weight)
+    return Resolution((sums.value - step.rows.value) / weight, sums.spread.narrow / weight)
 
 
 def adapted(
-    cells: CellFamily, model: Model, step: EStep, resolution: Resolution, n_cells: int | None
+    cells: CellFamily,
+    model: Model,
+    step: EStep,
+    resolution: Resolution,
+    *,
+    enough: float,
+    n_cells: int | None,
 ) -> CellFamily | None:
-    """Cells that cover what rows may see, as fine as `ENOUGH` asks; None where these will do.
+    """Cells that cover what rows may see, as fine as `enough` asks; None where these will do.
 
-    The error of hats falls as K⁻², so one measured change tells the width that is needed. A
-    given `n_cells` settles the number, not the stretch.
+    The error of hats falls as width², so one measured change tells the width that is needed. A
+    given `n_cells` makes that many even ones instead.
     """
+    spread = step.rows.spread
     low, high = cells.span
-    covered = low <= step.rows.lowest and step.rows.highest <= high
-    if covered and (resolution.is_enough or cells.n_cells >= FINEST or n_cells is not None):
+    covered = low <= spread.lowest and spread.highest <= high
+    fine = abs(resolution.change) < enough or n_cells is not None or cells.n_cells > FINEST
+    if covered and fine:
         return None
-    low, high = visible_range(model, step)
-    width = cells.cell_width * min(1.0, np.sqrt(0.5 * ENOUGH / max(abs(resolution.change), 1e-300)))
-    wanted = n_cells or int(np.clip(np.ceil((high - low) / width), COARSEST, FINEST))
-    return hats_over(low, high, wanted)
+    span = visible_range(model, step)
+    if n_cells is not None:
+        return even_hats(*span, n_cells)
+    shrink = np.sqrt(0.5 * enough / max(abs(resolution.change), 1e-300))
+    return graded_hats(spread.core(_CORE), span, cells.cell_width * min(1.0, float(shrink)))
 
 
 def visible_range(model: Model, step: EStep) -> tuple[float, float]:
     """What the latent marginals of the rows, and of rows far from all of them, see."""
     deviation = 6.0 * float(np.sqrt(np.max(model.kernel.diag(model.inducing))))
     centre = model.mean_function(model.inducing)
-    low = min(step.rows.lowest, float(np.min(centre)) - deviation)
-    high = max(step.rows.highest, float(np.max(centre)) + deviation)
+    low = min(step.rows.spread.lowest, float(np.min(centre)) - deviation)
+    high = max(step.rows.spread.highest, float(np.max(centre)) + deviation)
     margin = _MARGIN * (high - low)
     return low - margin, high + margin
 
 
 def predictive_cells(model: Model, step: EStep) -> CellFamily:
     """Hats for a model trained in closed form, whose predictions are mixtures all the same."""
-    return hats_over(*visible_range(model, step), FINEST)
+    core = step.rows.spread.core(_CORE)
+    return graded_hats(core, visible_range(model, step), (core[1] - core[0]) / FINEST)

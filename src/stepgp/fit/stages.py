@@ -10,17 +10,26 @@ import numpy as np
 from stepgp._array.namespace import to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.fit.loop import Climb, Progress, climb
-from stepgp.fit.objective import State, with_jitter
+from stepgp.fit.objective import State, moved_to
 from stepgp.fit.options import Options
-from stepgp.fit.resolution import COARSEST, Resolution, adapted, hats_over, resolution_of
+from stepgp.fit.resolution import (
+    COARSEST,
+    ENOUGH,
+    ROUGHLY,
+    Resolution,
+    adapted,
+    even_hats,
+    resolution_of,
+)
+from stepgp.model.inducing import kmeans
 from stepgp.model.rowpass import Model
 from stepgp.model.rules import CellRule, ClosedForm, has_closed_form
 from stepgp.rows.memory import MemoryRows
 
 _SUBSETS = (5_000, 25_000)
-_ROUGH = 100_000
-"""On a subset an iteration must gain what it would on this many rows: less is lost in what the
-subset does not know."""
+_ROUGH, _LATE = 20.0, 10.0
+"""On a subset an iteration must gain this many times the tolerance: less is lost in what the
+subset does not know; and on all rows after subsets, where little is left to gain."""
 _ROUNDS = 3
 _LARGEST_JITTER = 1e-4
 _REACH = 8.0
@@ -39,6 +48,19 @@ class Summit:
     history: tuple[Progress, ...]
 
 
+@dataclass(frozen=True)
+class _Stage:
+    """How thorough a climb has to be: on a subset, less so."""
+
+    n_rows: int
+    slack: float
+    """Factor on the tolerance."""
+    enough: float
+    """What finer cells may change, nats a row."""
+    patience: int
+    """Iterations in a row that must gain less than the tolerance."""
+
+
 def climb_in_stages(
     rows: MemoryRows,
     model: Model,
@@ -46,38 +68,58 @@ def climb_in_stages(
     options: Options,
     report: Callable[[Progress], None],
 ) -> Summit:
-    """Climb on a few rows, then more, then all, each stage from the state before."""
+    """Climb on a few rows with a few inducing inputs, then on more, then on all.
+
+    Each stage starts from the state before: its sites are moved to the new inducing inputs and
+    scaled to the new number of rows.
+    """
+    stages = _plan(len(rows))
+    inducing = model.inducing
+    if len(stages) > 1 and len(inducing) > 1:  # half of them find the lengthscales as well
+        generator = np.random.default_rng(options.seed)
+        half = kmeans(inducing, np.ones(len(inducing)), len(inducing) // 2, generator)
+        model = replace(model, inducing=half)
     cells = _first_cells(model, constant, options)
     state = State.prior(_through(cells, model), jitter=options.jitter, largest=_LARGEST_JITTER)
-    sizes = [size for size in _SUBSETS if 2 * size <= len(rows)] + [len(rows)]
     history: list[Progress] = []
     summit: Summit | None = None
-    seen = 0.0
-    for size in sizes:
-        subset = rows.head(size)
+    for stage in stages:
+        subset = rows.head(stage.n_rows)
         if summit is not None:
             state = summit.run.evaluation.state
-            state = replace(state, sites=state.sites.rescaled(subset.total_weight / seen))
-        rough = options if size == len(rows) else replace(options, fewest=_ROUGH)
-        first = summit is None
-        summit = _climb_and_refine(subset, state, cells, rough, report, damped=first)
-        cells, seen = summit.cells, subset.total_weight
+            ratio = subset.total_weight / rows.head(history[-1].rows).total_weight
+            state = replace(state, sites=state.sites.rescaled(ratio))
+            if len(state.model.inducing) < len(inducing):
+                state = moved_to(state, inducing=inducing)
+        summit = _climb_and_refine(
+            subset, state, cells, stage, options, report, damped=summit is None
+        )
+        cells = summit.cells
         history.extend(summit.history)
     assert summit is not None
     return replace(summit, history=tuple(history))
+
+
+def _plan(n_rows: int) -> list[_Stage]:
+    sizes = [size for size in _SUBSETS if 2 * size <= n_rows]
+    if not sizes:
+        return [_Stage(n_rows, 1.0, ENOUGH, patience=2)]
+    rough = [_Stage(size, _ROUGH, ROUGHLY, patience=1) for size in sizes]
+    return [*rough, _Stage(n_rows, _LATE, ENOUGH, patience=1)]
 
 
 def _climb_and_refine(
     rows: MemoryRows,
     state: State,
     cells: CellFamily | None,
+    stage: _Stage,
     options: Options,
     report: Callable[[Progress], None],
     *,
     damped: bool,
 ) -> Summit:
     """Climb; where the cells turn out too coarse or too short, once more on better ones."""
-    run = _climb(rows, state, options, report, max_iter=options.max_iter, damped=damped)
+    run = _climb(rows, state, stage, options, report, max_iter=options.max_iter, damped=damped)
     history = list(run.history)
     if cells is None:
         return Summit(run, None, None, tuple(history))
@@ -86,14 +128,21 @@ def _climb_and_refine(
         finer = None
         if options.cells is None:
             step = run.evaluation.e_step
-            finer = adapted(cells, run.evaluation.state.model, step, resolution, options.n_cells)
+            finer = adapted(
+                cells,
+                run.evaluation.state.model,
+                step,
+                resolution,
+                enough=stage.enough,
+                n_cells=options.n_cells,
+            )
         if finer is None:
             break
         small = abs(resolution.change) < _SAME
         cells, state = finer, run.evaluation.state
         state = replace(state, model=_through(cells, state.model))
         max_iter = 0 if small else options.max_iter
-        run = _climb(rows, state, options, report, max_iter=max_iter, damped=False)
+        run = _climb(rows, state, stage, options, report, max_iter=max_iter, damped=False)
         history.extend(run.history)
         resolution = _measured(rows, run, cells)
     return Summit(run, cells, resolution, tuple(history))
@@ -102,6 +151,7 @@ def _climb_and_refine(
 def _climb(
     rows: MemoryRows,
     state: State,
+    stage: _Stage,
     options: Options,
     report: Callable[[Progress], None],
     *,
@@ -114,15 +164,18 @@ def _climb(
             rows,
             state,
             max_iter=max_iter,
-            tolerance=options.tolerance * max(1.0, options.fewest / rows.total_weight),
+            tolerance=stage.slack
+            * options.tolerance
+            * max(1.0, options.fewest / rows.total_weight),
             damped=damped,
+            patience=stage.patience,
             report=report,
         )
         state = run.evaluation.state
         jitter = 10.0 * state.sites.factor.jitter
         if not run.stopped_by_kernel or jitter > _LARGEST_JITTER:
             return run
-        state = with_jitter(state, jitter)
+        state = moved_to(state, jitter=jitter)
 
 
 def _measured(rows: MemoryRows, run: Climb, cells: CellFamily) -> Resolution:
@@ -136,7 +189,7 @@ def _first_cells(model: Model, constant: float, options: Options) -> CellFamily 
     if has_closed_form(model.link, model.likelihood.features):
         return None
     reach = _REACH * float(np.sqrt(np.max(to_numpy(model.kernel.diag(model.inducing)))))
-    return hats_over(constant - reach, constant + reach, options.n_cells or COARSEST)
+    return even_hats(constant - reach, constant + reach, options.n_cells or COARSEST)
 
 
 def _through(cells: CellFamily | None, model: Model) -> Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -34,17 +34,28 @@ class Mixture:
         return np.sum(self._masses() * self.likelihood.mean(self._levels()), axis=1)
 
     def var(self) -> Floats:
-        """Σ_k w_k (Var_k + (mean_k − mean)²): within the likelihood and between its levels."""
+        """Σ_k w_k (Var_k + (mean_k − mean)²): within the likelihood and between its levels.
+
+        A cell without mass adds nothing, even where its variance is infinite.
+        """
         levels, masses = self._levels(), self._masses()
         means = self.likelihood.mean(levels)
         centre = np.sum(masses * means, axis=1, keepdims=True)
-        return np.sum(masses * (self.likelihood.var(levels) + (means - centre) ** 2), axis=1)
+        spread = self.likelihood.var(levels) + (means - centre) ** 2
+        nothing = np.zeros_like(masses)
+        return np.sum(np.multiply(masses, spread, where=masses > 0, out=nothing), axis=1)
 
     def log_prob(self, y: Floats) -> Floats:
         """log Σ_k exp(log w_k + log p(y | g_k)), from log-features where there are any.
 
-        So the density far outside the data is small but never zero.
+        So the density far outside the data is small but never zero; a target that the likelihood
+        cannot give has log 0 = −∞.
         """
+        possible = self.likelihood.valid_targets(y)
+        if not possible.all():
+            log_prob = np.where(np.isnan(y), np.nan, -np.inf)
+            log_prob[possible] = self._rows(possible).log_prob(y[possible])
+            return log_prob
         if self.likelihood.features:
             table = np.stack(
                 [feature_levels(self.cells, self.link, f) for f in self.likelihood.features]
@@ -56,8 +67,9 @@ class Mixture:
         return logsumexp(terms + self.cells.log_masses(self.latent_mean, self.latent_var))
 
     def cdf(self, y: Floats) -> Floats:
-        """Σ_k w_k P(Y ≤ y | g_k)."""
-        return np.sum(self._masses() * self.likelihood.cdf(y[:, None], self._levels()), axis=1)
+        """Σ_k w_k P(Y ≤ y | g_k), without the rounding that takes the sum of masses past one."""
+        total = np.sum(self._masses() * self.likelihood.cdf(y[:, None], self._levels()), axis=1)
+        return np.minimum(total, 1.0)
 
     def quantile(self, p: float) -> Floats:
         """The smallest y with cdf(y) ≥ p."""
@@ -79,6 +91,14 @@ class Mixture:
             cells[row] = np.searchsorted(cumulated, draws[row])
         levels = np.broadcast_to(self._levels(), total.shape)
         return self.likelihood.sample(np.take_along_axis(levels, cells, axis=1), generator)
+
+    def _rows(self, rows: npt.NDArray[np.bool_]) -> Mixture:
+        return replace(
+            self,
+            latent_mean=self.latent_mean[rows],
+            latent_var=self.latent_var[rows],
+            exposure=None if self.exposure is None else self.exposure[rows],
+        )
 
     def _masses(self) -> Floats:
         return self.cells.masses(self.latent_mean, self.latent_var)

@@ -37,18 +37,22 @@ def continuous_quantile(cdf: Cdf, p: float, centre: Floats) -> Floats:
 
 
 def discrete_quantile(cdf: Cdf, p: float, centre: Floats) -> Floats:
-    """The smallest whole y ≥ 0 with cdf(y) ≥ p, by doubling and bisection on the integers."""
+    """The smallest whole y ≥ 0 with cdf(y) ≥ p, by doubling and bisection on the integers.
+
+    Rounding may leave cdf(∞) a little below one; a p above that means all of it.
+    """
     rows = np.arange(len(centre))
-    low = np.full(len(centre), -1.0)  # cdf(low) < p throughout
+    target = np.minimum(p, cdf(np.full(len(centre), np.inf), rows))
+    low = np.full(len(centre), -1.0)  # cdf(low) < target throughout
     high = np.floor(np.maximum(centre, 0.0))
     while True:
-        short = cdf(high, rows) < p
+        short = cdf(high, rows) < target
         if not short.any():
             break
         low = np.where(short, high, low)
         high = np.where(short, 2.0 * high + 1.0, high)
     while np.any(high - low > 1.0):
         middle = np.floor(0.5 * (low + high))
-        enough = cdf(middle, rows) >= p
+        enough = cdf(middle, rows) >= target
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return high

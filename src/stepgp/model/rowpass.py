@@ -15,6 +15,7 @@ from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
 from stepgp.model.expectation import expect_rows, parameter_slopes
+from stepgp.model.marginals import Spread
 from stepgp.model.means import MeanFunction
 from stepgp.model.posterior import VARIANCE_FLOOR, Posterior, SiteSums
 from stepgp.model.rules import Rule
@@ -67,11 +68,7 @@ class RowSums:
     value: float
     sites: SiteSums
     gradient: Gradient | None
-    lowest: float
-    """min of mean − 6√var: with `highest`, the stretch of the line that the rows see."""
-    highest: float
-    narrow: float
-    """Weight of rows whose √var is below half of `cell_width`."""
+    spread: Spread
 
     def __add__(self, other: RowSums) -> RowSums:
         gradient = self.gradient
@@ -81,9 +78,7 @@ class RowSums:
             self.value + other.value,
             self.sites + other.sites,
             gradient,
-            min(self.lowest, other.lowest),
-            max(self.highest, other.highest),
-            self.narrow + other.narrow,
+            self.spread + other.spread,
         )
 
 
@@ -123,8 +118,6 @@ def row_pass(
     sites = SiteSums(
         to_numpy(kzx @ (g + b * (mean - prior_mean))), to_numpy(_weighted_gram(kzx, b))
     )
-    deviation = xp.sqrt(var)
-    narrow = xp.astype(deviation < 0.5 * cell_width, var.dtype)
     slopes = None
     if gradient:
         T *= -2.0 * h
@@ -146,9 +139,7 @@ def row_pass(
         value=float(xp.sum(value)),
         sites=sites,
         gradient=slopes,
-        lowest=float(xp.min(mean - 6.0 * deviation)),
-        highest=float(xp.max(mean + 6.0 * deviation)),
-        narrow=float(xp.sum(narrow * weight)),
+        spread=Spread.of(mean, var, weight, width=0.5 * cell_width),
     )
 
 
