@@ -25,8 +25,13 @@ def _kernel(free: bool) -> RBF | None:
     return RBF(Positive(ard=True, prior=None), Positive(prior=None))
 
 
-def _estimator(task: Task, free: bool, threads: int) -> Any:
-    options = {"kernel": _kernel(free), "n_inducing": task.n_inducing, "n_jobs": threads}
+def _estimator(task: Task, free: bool, tol: float, threads: int) -> Any:
+    options = {
+        "tol": tol,
+        "kernel": _kernel(free),
+        "n_inducing": task.n_inducing,
+        "n_jobs": threads,
+    }
     if task.likelihood == "bernoulli":
         return StepGPClassifier(link="sigmoid", **options)
     return StepGPRegressor(likelihood="poisson", link="exp", **options)
@@ -57,7 +62,7 @@ def _check(estimator: Any, snapshot: Snapshot, X: np.ndarray) -> None:
             raise AssertionError(f"snapshot and estimator differ by {worst:.1e} in the latent")
 
 
-def prepared(*, free: bool) -> Run:
+def prepared(*, free: bool, tol: float) -> Run:
     """The first fit is cold (the process has fitted nothing before), the others are warm."""
 
     def run(task: Task, data: Data, seconds: float, threads: int) -> Outcome:
@@ -65,7 +70,7 @@ def prepared(*, free: bool) -> Run:
         total = 0.0
         allowed = min(seconds, SECONDS_OF_FITS)
         while len(points) < 2 or (len(points) < MOST_FITS and total < allowed):
-            estimator = _estimator(task, free, threads)
+            estimator = _estimator(task, free, tol, threads)
             begun = time.perf_counter()
             estimator.fit(data.X, data.y)
             elapsed = time.perf_counter() - begun

@@ -75,4 +75,5 @@ class CellFamily(ABC):
     @property
     def cell_width(self) -> float:
         """The median distance of neighbouring nodes: what √var must not fall far below."""
-        return float(np.median(np.diff(np.unique(self.nodes))))
+        nodes = np.unique(self.nodes)
+        return float(np.median(np.diff(nodes))) if len(nodes) > 1 else 0.0

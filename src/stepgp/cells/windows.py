@@ -32,10 +32,9 @@ def in_windows(knots: Floats, mean: Array, var: Array, function: Window) -> Expe
     for start in range(0, n_rows, _ROWS):
         rows = order[start : min(start + _ROWS, n_rows)]
         centre, spread = xp.take(mean, rows), REACH * xp.take(deviation, rows)
-        low = int(np.searchsorted(knots, float(xp.min(centre - spread)), side="left"))
-        high = int(np.searchsorted(knots, float(xp.max(centre + spread)), side="right"))
-        low = min(low, len(knots) - 1)
-        near = slice(low, max(high, low + 1))
+        low = np.searchsorted(knots, float(xp.min(centre - spread)), side="left")
+        high = np.searchsorted(knots, float(xp.max(centre + spread)), side="right")
+        near = slice(int(low), int(high))
         parts.append(function(near, rows, centre, xp.take(var, rows)))
     back = xp.argsort(order)
     return Expectation(

@@ -71,9 +71,9 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         Whether to bring every feature to mean 0 and standard deviation 1 (both weighted) first.
     max_iter : int, default 200
         Iterations of the optimiser, for each of its runs.
-    tol : float, default 1e-5
-        Stop when an iteration gains less than this many nats a row. Fewer than 5,000 rows count
-        as 5,000: at the default, gains of less than 0.05 nats in all do not count.
+    tol : float, default 1e-4
+        Nats a row that the fit may leave on the table: an iteration must gain a tenth of it, and
+        large data are used as far as more rows could still teach a prediction as much.
     n_jobs : int or None, default None
         Threads over blocks of 4,096 rows; -1 is every core, and so is None unless OMP_NUM_THREADS
         says less. Results do not depend on it.
@@ -137,7 +137,7 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         cells: CellFamily | None = None,
         standardize: bool = True,
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,

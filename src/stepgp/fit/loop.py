@@ -163,7 +163,7 @@ def climb(
         state = accepted.evaluation.state
         accepted.evaluation = evaluate(rows, state.model, state, precision, max_passes=40)
         left = max(1, max_iter - len(history))
-        outcome = _run(rows, accepted, precision, left, tolerance, patience, note)
+        outcome = _run(rows, accepted, precision, left, tolerance, 1, note)
     stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0
     return Climb(accepted.evaluation, outcome, stopped_by_kernel, tuple(history))
 

@@ -12,6 +12,8 @@ from stepgp.links import Link
 from stepgp.model.inducing import InducingMethod
 from stepgp.model.means import MeanFunction
 
+_FEW = 5_000
+
 
 @dataclass(frozen=True)
 class Prior:
@@ -34,13 +36,15 @@ class Options:
     n_cells: int | None = None
     """A fixed number of hats; None refines until the ELBO settles."""
     max_iter: int = 200
-    tolerance: float = 1e-5
-    """Stop when an iteration gains less than this many nats a row …"""
-    fewest: int = 5_000
-    """… or than it would be on this many rows: 0.05 nats in all, which nobody could tell apart."""
+    tolerance: float = 1e-4
+    """Nats a row that the fit may leave on the table (see `gain_for` and `stages`)."""
     jitter: float = 1e-8
     seed: int = 0
 
-    def tolerance_for(self, weight: float) -> float:
-        """Nats a row that an iteration on rows of that total weight must gain."""
-        return self.tolerance * max(1.0, self.fewest / weight)
+    def gain_for(self, weight: float) -> float:
+        """Nats a row that an iteration on rows of that total weight must gain to go on.
+
+        A tenth of the tolerance, for gains come one after another; on fewer than 5,000 rows as
+        much as would be the same number of nats in all (0.05 by default): nobody could tell.
+        """
+        return 0.1 * self.tolerance * max(1.0, _FEW / weight)

@@ -32,6 +32,8 @@ class Diagnostics:
     """What a user may want to know about how the fit went."""
 
     outcome: Outcome
+    rows: int
+    """Distinct rows that took part: fewer than there are where these were enough for `tol`."""
     jitter: float
     n_cells: int | None
     """Cells of the training objective; None where it is in closed form."""
@@ -76,7 +78,7 @@ def fit_rows(
                 summit = climb_in_stages(rows, model, constant[0], options, report)
             except NotPositiveDefinite:
                 continue
-            fits.append(_fit_of(summit, constant[1], rows.total_weight))
+            fits.append(_fit_of(summit, constant[1]))
             if fits[-1].elbo >= constant[1] - _SLACK:
                 return replace(
                     fits[-1], diagnostics=replace(fits[-1].diagnostics, restarts=attempt)
@@ -110,17 +112,18 @@ def _first_model(
     return Model(kernel, mean_function, prior.likelihood, prior.link, ClosedForm(), inducing)
 
 
-def _fit_of(summit: Summit, constant_log_prob: float, weight: float) -> Fit:
+def _fit_of(summit: Summit, constant_log_prob: float) -> Fit:
     step, state = summit.run.evaluation.e_step, summit.run.evaluation.state
     return Fit(
         model=state.model,
         q=step.q,
-        elbo=step.elbo / weight,
+        elbo=step.elbo / summit.weight,
         objective=summit.run.evaluation.objective,
         cells=summit.cells or predictive_cells(state.model, step),
         history=summit.history,
         diagnostics=Diagnostics(
             outcome=summit.run.outcome,
+            rows=summit.rows,
             jitter=step.q.factor.jitter,
             n_cells=None if summit.cells is None else summit.cells.n_cells,
             resolution=summit.resolution,

@@ -27,9 +27,9 @@ from stepgp.model.rules import CellRule, ClosedForm, has_closed_form
 from stepgp.rows.memory import MemoryRows
 
 _SUBSETS = (5_000, 25_000)
-_ROUGH, _LATE = 20.0, 10.0
-"""On a subset an iteration must gain this many times the tolerance: less is lost in what the
-subset does not know; and on all rows after subsets, where little is left to gain."""
+_ROUGH, _LATE = 2e-4, 1e-4
+"""Nats a row that an iteration must gain at least on a subset, where less is lost in what the
+subset does not know, and on all rows after subsets, where little is left to gain."""
 _ROUNDS = 3
 _LARGEST_JITTER = 1e-4
 _REACH = 8.0
@@ -46,6 +46,9 @@ class Summit:
     cells: CellFamily | None
     resolution: Resolution | None
     history: tuple[Progress, ...]
+    rows: int
+    weight: float
+    """How many rows took part, and their total weight."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class _Stage:
     """How thorough a climb has to be: on a subset, less so."""
 
     n_rows: int
-    slack: float
-    """Factor on the tolerance."""
+    gain: float
+    """Nats a row that an iteration must gain to go on, at least."""
     enough: float
     """What finer cells may change, nats a row."""
     patience: int
@@ -71,7 +74,8 @@ def climb_in_stages(
     """Climb on a few rows with a few inducing inputs, then on more, then on all.
 
     Each stage starts from the state before: its sites are moved to the new inducing inputs and
-    scaled to the new number of rows.
+    scaled to the new number of rows. It is the last where more rows could teach a prediction no
+    more than the tolerance.
     """
     stages = _plan(len(rows))
     inducing = model.inducing
@@ -83,27 +87,38 @@ def climb_in_stages(
     state = State.prior(_through(cells, model), jitter=options.jitter, largest=_LARGEST_JITTER)
     history: list[Progress] = []
     summit: Summit | None = None
+    seen = 0.0
     for stage in stages:
         subset = rows.head(stage.n_rows)
         if summit is not None:
             state = summit.run.evaluation.state
-            ratio = subset.total_weight / rows.head(history[-1].rows).total_weight
+            ratio = subset.total_weight / seen
             state = replace(state, sites=state.sites.rescaled(ratio))
             if len(state.model.inducing) < len(inducing):
                 state = moved_to(state, inducing=inducing)
         summit = _climb_and_refine(
             subset, state, cells, stage, options, report, damped=summit is None
         )
-        cells = summit.cells
+        cells, seen = summit.cells, summit.weight
         history.extend(summit.history)
+        if _yet_to_learn(summit, subset) < options.tolerance:
+            break
     assert summit is not None
     return replace(summit, history=tuple(history))
+
+
+def _yet_to_learn(summit: Summit, rows: MemoryRows) -> float:
+    """What all rows could add to a prediction, nats a row: half the posterior's degrees of
+    freedom, tr(I − B⁻¹), over the rows that it has seen."""
+    shrinkage = summit.run.evaluation.e_step.q.covariance
+    freedom = len(shrinkage) - float(np.trace(shrinkage))
+    return 0.5 * max(freedom, 1.0) / rows.total_weight
 
 
 def _plan(n_rows: int) -> list[_Stage]:
     sizes = [size for size in _SUBSETS if 2 * size <= n_rows]
     if not sizes:
-        return [_Stage(n_rows, 1.0, ENOUGH, patience=2)]
+        return [_Stage(n_rows, 0.0, ENOUGH, patience=2)]
     rough = [_Stage(size, _ROUGH, ROUGHLY, patience=1) for size in sizes]
     return [*rough, _Stage(n_rows, _LATE, ENOUGH, patience=1)]
 
@@ -122,7 +137,7 @@ def _climb_and_refine(
     run = _climb(rows, state, stage, options, report, max_iter=options.max_iter, damped=damped)
     history = list(run.history)
     if cells is None:
-        return Summit(run, None, None, tuple(history))
+        return Summit(run, None, None, tuple(history), len(rows), rows.total_weight)
     resolution = _measured(rows, run, cells)
     for _ in range(_ROUNDS):
         finer = None
@@ -145,7 +160,7 @@ def _climb_and_refine(
         run = _climb(rows, state, stage, options, report, max_iter=max_iter, damped=False)
         history.extend(run.history)
         resolution = _measured(rows, run, cells)
-    return Summit(run, cells, resolution, tuple(history))
+    return Summit(run, cells, resolution, tuple(history), len(rows), rows.total_weight)
 
 
 def _climb(
@@ -164,9 +179,7 @@ def _climb(
             rows,
             state,
             max_iter=max_iter,
-            tolerance=stage.slack
-            * options.tolerance
-            * max(1.0, options.fewest / rows.total_weight),
+            tolerance=max(stage.gain, options.gain_for(rows.total_weight)),
             damped=damped,
             patience=stage.patience,
             report=report,
