@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
-from stepgp._array.namespace import Array, Floats
+from stepgp._array.namespace import Array, Floats, namespace
+
+Table = Callable[[Array, slice], Array]
+"""(indices of rows, slice of cells) ↦ the values of these rows' functions on these cells."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,19 @@ class CellFamily(ABC):
         """
 
     @abstractmethod
+    def expect_table(self, table: Table, mean: Array, var: Array) -> Expectation:
+        """E h_i(f_i) for a function of each row's own, giving (n,) arrays.
+
+        `table` is asked for groups of rows and the cells near their means only.
+        """
+
+    @final
     def expect_rowwise(self, values: Array, mean: Array, var: Array) -> Expectation:
-        """E h_i(f_i) for a function of each row's own, `values` (n, K), giving (n,) arrays."""
+        """`expect_table` for a table that is there already, (n, K)."""
+        xp = namespace(values)
+        return self.expect_table(
+            lambda rows, cells: xp.take(values[:, cells], rows, axis=0), mean, var
+        )
 
     @property
     def n_cells(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepgp._array.namespace import Array, Floats, like, namespace
 from stepgp._array.special import normal_remainder_pdf, ramp_ratio
-from stepgp.cells.base import CellFamily, Expectation
+from stepgp.cells.base import CellFamily, Expectation, Table
 from stepgp.cells.grid import Grid
 from stepgp.cells.windows import in_windows
 
@@ -125,14 +125,14 @@ class Hat(CellFamily):
 
         return in_windows(nodes, mean, var, window)
 
-    def expect_rowwise(self, values: Array, mean: Array, var: Array) -> Expectation:
+    def expect_table(self, table: Table, mean: Array, var: Array) -> Expectation:
         nodes, spacing = self.nodes, self._spacing(mean)
 
         def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
             xp = namespace(mean)
             # One node more on each side gives the slopes on both sides of the near ones.
             first, last = max(near.start - 1, 0), min(near.stop, len(nodes) - 1)
-            own = xp.take(values[:, first : last + 1], rows, axis=0)
+            own = table(rows, slice(first, last + 1))
             slopes = _slopes(own, spacing[first:last])
             segment, anchor, beyond = self._place(mean)
             slope = xp.take_along_axis(slopes, segment[:, None] - first, axis=1)[:, 0]

@@ -14,7 +14,7 @@ from stepgp._array.special import (
     normal_remainder_pdf,
     normal_tail,
 )
-from stepgp.cells.base import CellFamily, Expectation
+from stepgp.cells.base import CellFamily, Expectation, Table
 from stepgp.cells.grid import Grid
 from stepgp.cells.windows import in_windows
 
@@ -97,12 +97,12 @@ class Indicator(CellFamily):
 
         return in_windows(edges, mean, var, window)
 
-    def expect_rowwise(self, values: Array, mean: Array, var: Array) -> Expectation:
+    def expect_table(self, table: Table, mean: Array, var: Array) -> Expectation:
         edges = self.grid.edges
 
         def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
             xp = namespace(mean)
-            own = xp.take(values[:, near.start : near.stop + 1], rows, axis=0)
+            own = table(rows, slice(near.start, near.stop + 1))
             cell = self._cell_of(mean) - near.start
             here = xp.take_along_axis(own, cell[:, None], axis=1)[:, 0]
             local = own[:, 1:] - own[:, :-1]

@@ -143,7 +143,8 @@ class StepGPEstimator(BaseEstimator, ABC):
 
     def _checked_inputs(self, X: Any) -> Floats:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        # One memory layout: BLAS rounds differently in another.
+        return validate_data(self, X, reset=False, dtype=np.float64, order="C")
 
     def _predictive(self, X: Any, exposure: npt.ArrayLike | None = None) -> Predictive:
         inputs = self._checked_inputs(X)

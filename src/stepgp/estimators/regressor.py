@@ -120,8 +120,6 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
     >>> model = StepGPRegressor(likelihood="poisson").fit(X, counts)
     >>> model.predict(X).shape
     (100,)
-    >>> model.predict_interval([[1.5]], coverage=0.9).shape
-    (1, 2)
     """
 
     def __init__(
@@ -199,18 +197,9 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
     def predict(
         self, X: Any, return_std: bool = False, exposure: npt.ArrayLike | None = None
     ) -> Any:
-        """Predictive mean of y, and its standard deviation if asked.
+        """Predictive mean of y (n,), or with `return_std` mean and standard deviation of y.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-        return_std : bool, default False
-        exposure : array-like of shape (n,), number or None
-            What multiplies the rates; None predicts them per unit of exposure.
-
-        Returns
-        -------
-        mean : array of shape (n,), or a pair (mean, std) of such arrays
+        `exposure`, (n,) or a number, multiplies rates; None predicts per unit of exposure.
         """
         dist = self.predict_dist(X, exposure=exposure)
         return (dist.mean(), dist.std()) if return_std else dist.mean()

@@ -59,18 +59,43 @@ def parameter_slopes(
     var: Array,
 ) -> Array:
     """∂E log p(y | g(f))/∂ likelihood parameters, (P, n)."""
-    if not likelihood.features:
-        scale = 1.0 if exposure is None else exposure[:, None]
-        return rule.average(
-            link, lambda level: likelihood.log_prob_gradient(y[:, None], level * scale), mean, var
-        )
     xp = namespace(mean)
+    if not likelihood.params.size:
+        return xp.zeros((0, *mean.shape), dtype=mean.dtype)
+    if not likelihood.features:
+        slopes = [_slope_table(likelihood, y, exposure, p) for p in range(likelihood.params.size)]
+        return xp.stack([rule.rowwise(link, slope, mean, var).value for slope in slopes])
     expected = rule.features(link, likelihood.features, mean, var)
     d_statistics, d_base = likelihood.statistics_gradient(y, exposure)
     return d_base + xp.sum(d_statistics * expected.value, axis=-1)
 
 
 def log_prob_table(likelihood: Likelihood, y: Array, exposure: Array | None) -> LevelFunction:
-    """The function levels → log p(y_i | e_i·level), (n, K)."""
-    scale = 1.0 if exposure is None else exposure[:, None]
-    return lambda level: likelihood.log_prob(y[:, None], level * scale)
+    """log p(y_i | e_i·level)."""
+
+    def table(level: Array, rows: Array | None = None) -> Array:
+        targets, scale = _columns(y, exposure, rows)
+        return likelihood.log_prob(targets, level * scale)
+
+    return table
+
+
+def _slope_table(
+    likelihood: Likelihood, y: Array, exposure: Array | None, parameter: int
+) -> LevelFunction:
+    """∂ log p(y_i | e_i·level)/∂ one parameter."""
+
+    def table(level: Array, rows: Array | None = None) -> Array:
+        targets, scale = _columns(y, exposure, rows)
+        return likelihood.log_prob_gradient(targets, level * scale)[parameter, ...]
+
+    return table
+
+
+def _columns(y: Array, exposure: Array | None, rows: Array | None) -> tuple[Array, Array | float]:
+    """Targets and exposures of the chosen rows as columns."""
+    xp = namespace(y)
+    chosen = y if rows is None else xp.take(y, rows)
+    if exposure is None:
+        return chosen[:, None], 1.0
+    return chosen[:, None], (exposure if rows is None else xp.take(exposure, rows))[:, None]

@@ -82,6 +82,8 @@ class RowSums:
         )
 
 
+# A step too far may overflow, as rates of counts do: the value tells, and the E-step turns back.
+@np.errstate(over="ignore", invalid="ignore")
 def row_pass(
     model: Model,
     q: Posterior,

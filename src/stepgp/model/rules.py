@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
@@ -19,8 +19,13 @@ from stepgp._array.special import logsumexp
 from stepgp.cells.base import CellFamily, Expectation
 from stepgp.links import Feature, Link
 
-LevelFunction = Callable[[Array], Array]
-"""From levels, (1, K) or (n, K), to values (…, n, K)."""
+
+class LevelFunction(Protocol):
+    """A function of the level of each row's own."""
+
+    def __call__(self, level: Array, rows: Array | None = None) -> Array:
+        """Values (n, K) at levels (1, K) or (n, K), for the rows with these indices (or all)."""
+        ...
 
 
 class Rule(ABC):
@@ -35,10 +40,6 @@ class Rule(ABC):
     @abstractmethod
     def rowwise(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Expectation:
         """E h_i(g(f_i)) for a function of each row's own, (n,) arrays."""
-
-    @abstractmethod
-    def average(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Array:
-        """E h_i(g(f_i)) without derivatives, for `function` with leading axes: (…, n)."""
 
 
 @final
@@ -55,14 +56,10 @@ class CellRule(Rule):
         return self.cells.expect(like(table, mean), mean, var)
 
     def rowwise(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Expectation:
-        return self.cells.expect_rowwise(function(self._levels(link, mean)), mean, var)
-
-    def average(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Array:
-        xp = namespace(mean)
-        return xp.sum(function(self._levels(link, mean)) * self.cells.masses(mean, var), axis=-1)
-
-    def _levels(self, link: Link, reference: Array) -> Array:
-        return like(feature_levels(self.cells, link, Feature.VALUE), reference)[None, :]
+        levels = like(feature_levels(self.cells, link, Feature.VALUE), mean)[None, :]
+        return self.cells.expect_table(
+            lambda rows, cells: function(levels[:, cells], rows), mean, var
+        )
 
 
 @final
@@ -83,9 +80,6 @@ class ClosedForm(Rule):
         )
 
     def rowwise(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Expectation:
-        raise TypeError("A likelihood without features has no closed form: use cells.")
-
-    def average(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Array:
         raise TypeError("A likelihood without features has no closed form: use cells.")
 
 
@@ -115,10 +109,6 @@ class Quadrature(Rule):
     def rowwise(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Expectation:
         points, moments = self._rule(mean, var)
         return moments(function(link(points)))
-
-    def average(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Array:
-        points, moments = self._rule(mean, var)
-        return moments(function(link(points))).value
 
     def _rule(self, mean: Array, var: Array) -> tuple[Array, Callable[[Array], Expectation]]:
         xp = namespace(mean)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from stepgp._array.namespace import Array
+from stepgp._array.namespace import Array, namespace
 from stepgp.model.rowpass import RowBlock, RowSums
 
 BLOCK = 2_048
@@ -34,12 +34,16 @@ class MemoryRows:
     @property
     def total_weight(self) -> float:
         """Σw: how many rows these count for."""
-        return float(len(self)) if self.weight is None else float(self.weight.sum())
+        return (
+            float(len(self))
+            if self.weight is None
+            else float(namespace(self.weight).sum(self.weight))
+        )
 
     def blocks(self) -> Iterator[RowBlock]:
         """Consecutive blocks in order."""
         for start in range(0, len(self), self.block):
-            yield self._cut(slice(start, start + self.block))
+            yield self._cut(slice(start, min(start + self.block, len(self))))
 
     def reduce(self, function: Callable[[RowBlock], RowSums]) -> RowSums:
         """Σ function(block) over all blocks, the same to the bit for any number of threads."""
@@ -50,7 +54,7 @@ class MemoryRows:
 
     def head(self, n_rows: int) -> MemoryRows:
         """The first rows only."""
-        block = self._cut(slice(0, n_rows))
+        block = self._cut(slice(0, min(n_rows, len(self))))
         return replace(self, X=block.X, y=block.y, weight=block.weight, exposure=block.exposure)
 
     def _cut(self, rows: slice) -> RowBlock:
