@@ -78,6 +78,8 @@ def e_step(
             break
         q = onward
     assert good is not None
+    if predicted > enough:  # out of passes: a gain so large is no forecast
+        good = replace(good, onward=good.q)
     if good.rows.gradient is not None:
         return good
     return replace(good, rows=_pass(rows, model, good.q, gradient=True), passes=good.passes + 1)

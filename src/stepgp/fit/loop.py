@@ -26,11 +26,15 @@ from stepgp.rows.memory import MemoryRows
 _REFUSED = 1e3
 """What the optimiser is told where a model cannot be evaluated: it steps back."""
 _FIRST_STEP = 0.25
-"""Length of the first step: logarithms of hyperparameters, inputs in units of √D."""
-_BROKEN_PROMISE = 5.0
-"""A gradient that promised this many times the tolerance, and gave none of it, is too rough."""
-_ROUGH, _FINE = 0.01, 0.0005
-"""Shares of a change that an E-step may leave out of it; the fine one costs about two passes."""
+"""Length of the first step in θ, and the most for that of a later run."""
+_RUNS = 6
+"""Runs of the optimiser that a patient climb may take, each with an empty memory."""
+_ROUGH, _CAREFUL, _FINE = (0.1, 0.01), (0.03, 0.001), (0.001, 0.0001)
+"""What an E-step may leave out: shares of the tolerance and of the change since the accepted θ.
+
+Rough ones do for a climb on a subset; where gradients are to be followed to the end, an error in
+them looks like a summit, and a pass or two more are cheaper than the lines searched in vain.
+"""
 _OUTCOMES = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
 
 
@@ -79,38 +83,41 @@ class _Accepted:
         self.theta = theta
         self.evaluation = evaluation
         self.trials: dict[bytes, _Trial] = {}
-        self.last: _Trial | None = None
-        """The trial that was accepted, or the last one on a line where none was."""
         self.evaluations = 0
         self.passes = 0
         self.refused = 0
         """Failed evaluations since the last accepted one."""
+        self.width = 0.0
+        """Step a unit of gradient that fits the curvature seen last, sᵀy/yᵀy; 0 if none was."""
 
     def add(self, theta: Floats, evaluation: Evaluation) -> None:
         promised = float(self.evaluation.gradient @ (theta - self.theta))
         gained = evaluation.objective - self.evaluation.objective
-        self.last = self.trials[theta.tobytes()] = _Trial(evaluation, promised, gained)
+        self.trials[theta.tobytes()] = _Trial(evaluation, promised, gained)
         self.evaluations += 1
         self.passes += evaluation.e_step.passes
 
     def is_settled(self, tolerance: float, patience: int) -> bool:
-        """Whether more than `patience` points along one line all gain less than `tolerance`."""
+        """Whether more than `patience` points along one line all gain less than `tolerance`,
+        and the nearest of them was not promised much more either."""
         best = max(trial.gained for trial in self.trials.values())
-        return len(self.trials) > patience and best < tolerance
+        nearest = min(trial.promised for trial in self.trials.values())
+        return len(self.trials) > patience and best < tolerance and nearest < 2.0 * tolerance
 
-    def is_trusted(self, tolerance: float) -> bool:
-        """Whether the last gradient did not promise much more than was to be had."""
-        if self.last is None:
-            return True
-        return self.last.promised <= _BROKEN_PROMISE * max(tolerance, self.last.gained)
-
-    def commit(self, theta: Floats) -> bool:
+    def commit(self, theta: Floats) -> _Trial | None:
+        """Accept a point that was tried; None where it is the accepted one already."""
         found = self.trials.pop(theta.tobytes(), None)
         if found is None:
-            return False
+            return None
+        step, bend = theta - self.theta, self.evaluation.gradient - found.evaluation.gradient
+        self.width = max(float(step @ bend) / max(float(bend @ bend), 1e-300), 0.0)
         self.theta, self.evaluation = theta.copy(), found.evaluation
-        self.trials, self.last, self.refused = {}, found, 0
-        return True
+        self.forget()
+        return found
+
+    def forget(self) -> None:
+        """Whatever was tried from here."""
+        self.trials, self.refused = {}, 0
 
 
 def climb(
@@ -125,17 +132,16 @@ def climb(
 ) -> Climb:
     """Maximise the objective from `start` with L-BFGS.
 
-    It ends when `patience` iterations in a row, or one point more than that along one line, gain
-    less than `tolerance`: one alone may be a poor step.
-
+    A run ends when `patience` iterations in a row, or one point more than that along one line,
+    gain less than `tolerance`: one alone may be a poor step. A patient climb (2 or more) then
+    starts again with an empty memory and finer E-steps, until a run has nothing to add.
 
     Every evaluation starts its E-step from the last accepted state, never from a refused one, so
-    the objective is a function of θ as long as no step is accepted. Where a run ends although its
-    gradient promised more, the gradient was too rough: a patient climb (2 or more) then makes a
-    second run with finer E-steps.
+    the objective is a function of θ as long as no step is accepted.
     """
     begun = time.perf_counter()
-    precision = Precision(tolerance=0.1 * tolerance, share=_ROUGH)
+    patient = patience > 1
+    precision = _precision(_CAREFUL if patient else _ROUGH, tolerance)
     first = evaluate(rows, start.model, start, precision, damped=damped, max_passes=40)
     if max_iter == 0:
         return Climb(first, Outcome.CONVERGED, False, ())
@@ -157,15 +163,22 @@ def climb(
         report(history[-1])
 
     outcome = _run(rows, accepted, precision, max_iter, tolerance, patience, note)
-    ended = outcome is not Outcome.ITERATION_LIMIT
-    if patience > 1 and ended and not accepted.is_trusted(tolerance):
-        precision = Precision(tolerance=0.01 * tolerance, share=_FINE)
-        state = accepted.evaluation.state
+    gained = np.inf
+    for _ in range(_RUNS - 1):
+        left = max_iter - len(history)
+        if not patient or left <= 0 or gained < patience * tolerance:
+            break
+        state, before = accepted.evaluation.state, accepted.evaluation.objective
+        precision = _precision(_FINE, tolerance)
         accepted.evaluation = evaluate(rows, state.model, state, precision, max_passes=40)
-        left = max(1, max_iter - len(history))
-        outcome = _run(rows, accepted, precision, left, tolerance, 1, note)
+        outcome = _run(rows, accepted, precision, left, tolerance, patience, note)
+        gained = accepted.evaluation.objective - before
     stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0
     return Climb(accepted.evaluation, outcome, stopped_by_kernel, tuple(history))
+
+
+def _precision(shares: tuple[float, float], tolerance: float) -> Precision:
+    return Precision(tolerance=shares[0] * tolerance, share=shares[1])
 
 
 def _run(
@@ -179,9 +192,11 @@ def _run(
 ) -> Outcome:
     """One run of L-BFGS with an empty memory, from and into `accepted`."""
     model = accepted.evaluation.state.model
-    accepted.trials, accepted.last, accepted.refused = {}, None, 0
-    # L-BFGS takes its first step as long as the gradient: bold enough to learn something from.
-    scale = _FIRST_STEP / max(float(np.linalg.norm(accepted.evaluation.gradient)), 1e-8)
+    accepted.forget()
+    # L-BFGS takes its first step as long as the gradient it is given: where nothing is known of
+    # the curvature yet, bold enough to learn something from.
+    boldest = _FIRST_STEP / max(float(np.linalg.norm(accepted.evaluation.gradient)), 1e-8)
+    scale = min(accepted.width, boldest) if accepted.width else boldest
 
     def negative(theta: Floats) -> tuple[float, Floats]:
         if np.array_equal(theta, accepted.theta):
@@ -207,11 +222,11 @@ def _run(
 
     def commit(intermediate_result: OptimizeResult) -> None:
         nonlocal quiet
-        if not accepted.commit(intermediate_result.x):
+        trial = accepted.commit(intermediate_result.x)
+        if trial is None:
             return
         note()
-        small = accepted.last is not None and accepted.last.gained < tolerance
-        quiet = quiet + 1 if small else 0
+        quiet = quiet + 1 if trial.gained < tolerance else 0
         if quiet == patience:
             raise _Settled
 

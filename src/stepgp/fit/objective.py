@@ -13,6 +13,9 @@ from stepgp.model.posterior import Sites
 from stepgp.model.rowpass import Model
 from stepgp.rows.memory import MemoryRows
 
+_STRETCH = 1.5
+"""The objective bends less along one inducing input than along a logarithm of a hyperparameter."""
+
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -53,12 +56,12 @@ class Evaluation:
 
 
 def _unit(model: Model) -> float:
-    """√D, the scale of distances between standardised inputs: the unit of Z in θ."""
-    return float(np.sqrt(model.inducing.shape[1]))
+    """The unit of Z in θ: distances between standardised inputs grow like √D."""
+    return _STRETCH * float(np.sqrt(model.inducing.shape[1]))
 
 
 def parameters_of(model: Model) -> Floats:
-    """θ as one vector: kernel, mean function, likelihood, inducing inputs in units of √D."""
+    """θ as one vector: kernel, mean function, likelihood, inducing inputs in their unit."""
     return np.concatenate(
         [
             model.kernel.params,

@@ -12,7 +12,7 @@ from stepgp.links import Link
 from stepgp.model.inducing import InducingMethod
 from stepgp.model.means import MeanFunction
 
-_FEW = 5_000
+_FEW = 500
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Options:
     def gain_for(self, weight: float) -> float:
         """Nats a row that an iteration on rows of that total weight must gain to go on.
 
-        A tenth of the tolerance, for gains come one after another; on fewer than 5,000 rows as
-        much as would be the same number of nats in all (0.05 by default): nobody could tell.
+        A tenth of the tolerance, for gains come one after another; on fewer than 500 rows as
+        much as would be the same number of nats in all (0.005 by default): nobody could tell.
         """
         return 0.1 * self.tolerance * max(1.0, _FEW / weight)

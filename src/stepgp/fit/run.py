@@ -23,8 +23,9 @@ from stepgp.model.rowpass import Model
 from stepgp.model.rules import ClosedForm
 from stepgp.rows.memory import MemoryRows
 
-_SLACK = 1e-3
-"""A fit may end this many nats a row below the best constant: priors cost something."""
+_SLACK, _PRICE = 1e-3, 5.0
+"""A fit may end this many nats a row, and this many in all, below the best constant: q(u) has
+its price."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def fit_rows(
             except NotPositiveDefinite:
                 continue
             fits.append(_fit_of(summit, constant[1]))
-            if fits[-1].elbo >= constant[1] - _SLACK:
+            if fits[-1].elbo >= constant[1] - _SLACK - _PRICE / rows.total_weight:
                 return replace(
                     fits[-1], diagnostics=replace(fits[-1].diagnostics, restarts=attempt)
                 )

@@ -156,8 +156,9 @@ def _climb_and_refine(
         small = abs(resolution.change) < _SAME
         cells, state = finer, run.evaluation.state
         state = replace(state, model=_through(cells, state.model))
-        max_iter = 0 if small else options.max_iter
+        max_iter, ended = (0, run.outcome) if small else (options.max_iter, None)
         run = _climb(rows, state, stage, options, report, max_iter=max_iter, damped=False)
+        run = replace(run, outcome=ended or run.outcome)
         history.extend(run.history)
         resolution = _measured(rows, run, cells)
     return Summit(run, cells, resolution, tuple(history), len(rows), rows.total_weight)
@@ -202,7 +203,9 @@ def _first_cells(model: Model, constant: float, options: Options) -> CellFamily 
     if has_closed_form(model.link, model.likelihood.features):
         return None
     reach = _REACH * float(np.sqrt(np.max(to_numpy(model.kernel.diag(model.inducing)))))
-    return even_hats(constant - reach, constant + reach, options.n_cells or COARSEST)
+    # Without features the density itself is tabulated, and noise may be much narrower than f.
+    start = COARSEST if model.likelihood.features else 4 * COARSEST
+    return even_hats(constant - reach, constant + reach, options.n_cells or start)
 
 
 def _through(cells: CellFamily | None, model: Model) -> Model:

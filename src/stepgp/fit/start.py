@@ -12,6 +12,9 @@ from stepgp.rows.memory import MemoryRows
 
 _REACH = 15.0
 _POINTS = 121
+_GRIDS = 40
+_NOTHING = 1e-6
+"""Nats a row: where a level runs off to infinity, it stops here."""
 _ROWS = 20_000
 _REFUSED = 1e300
 
@@ -19,9 +22,8 @@ _REFUSED = 1e300
 def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:
     """(x, log-likelihood per unit of weight) of the best single latent value for all rows.
 
-    Searched on evenly spaced latent values, moved along while the best is the last, then between
-    its neighbours; x is the best for the given likelihood parameters, the log-likelihood that of
-    the best parameters too. At most 20,000 rows take part.
+    x is the best for the given likelihood parameters, the log-likelihood that of the best
+    parameters too. At most 20,000 rows take part.
     """
     rows = rows.head(_ROWS)
     x, log_prob = _best_level(rows, likelihood, link)
@@ -40,20 +42,25 @@ def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple
 
 
 def _best_level(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:
-    """(x, log-likelihood) at the given likelihood parameters."""
+    """(x, log-likelihood) at the given likelihood parameters.
+
+    Where the best grid point is the last, the next grid starts around it and is four times as
+    wide, for as long as that gains anything; else it is between the point's neighbours.
+    """
     centre, reach = 0.0, _REACH
     best = (0.0, -np.inf)
-    for _ in range(12):
+    for _ in range(_GRIDS):
         grid = centre + np.linspace(-reach, reach, _POINTS)
         score = _score(rows, likelihood, link, grid)
         if not np.isfinite(score).any():
             return best
         top = int(np.nanargmax(np.where(np.isfinite(score), score, -np.inf)))
-        if score[top] > best[1]:
+        gained = score[top] - best[1]
+        if gained > 0.0:
             best = (float(grid[top]), float(score[top]))
         inner = 0 < top < _POINTS - 1
-        centre, reach = float(grid[top]), (2.0 * reach / (_POINTS - 1) if inner else reach)
-        if inner and reach < 1e-3:
+        centre, reach = float(grid[top]), reach * (2.0 / (_POINTS - 1) if inner else 4.0)
+        if (inner and reach < 1e-3) or (not inner and gained < _NOTHING):
             break
     return best
 
