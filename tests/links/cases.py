@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from stepgp.links import (
+    Affine,
     CLogLog,
     CustomLink,
     Exp,
@@ -34,8 +35,15 @@ LINKS: list[Link] = [
     CustomLink(math.atan, lipschitz=1.0),
 ]
 
+DERIVED: list[Link] = [
+    Affine(Identity(), shift=2.0, scale=3.0),
+    Affine(Sigmoid(), shift=-1.0, scale=0.5),
+]
+
 
 def name(link: Link) -> str:
     if isinstance(link, CustomLink):
         return f"CustomLink({link.function.__name__})"
+    if isinstance(link, Affine):
+        return f"Affine({name(link.inner)})"
     return type(link).__name__

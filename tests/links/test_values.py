@@ -11,7 +11,7 @@ import pytest
 from stepgp._array import to_numpy
 from stepgp.links import CLogLog, Feature, Link, Probit, Sigmoid, Softplus, Support
 from stepgp.links.inverse import monotone_inverse
-from tests.links.cases import LINKS, logistic, name
+from tests.links.cases import DERIVED, LINKS, logistic, name
 from tests.links.helpers import TO_LIBRARY, concrete_subclasses, slope
 from tests.links.references import LEVEL, LOG, LOG_COMPLEMENT, NORMAL, POINTS, exact
 
@@ -25,7 +25,7 @@ def features_of(link: Link) -> list[Feature]:
 
 
 def test_every_link_is_listed() -> None:
-    assert concrete_subclasses(Link) == {type(link) for link in LINKS}
+    assert concrete_subclasses(Link) == {type(link) for link in [*LINKS, *DERIVED]}
 
 
 def test_every_link_has_references() -> None:

@@ -1,0 +1,3 @@
+"""Tests of stepgp._array."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Tests of stepgp.cells."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Tests of stepgp.fit."""
+
+from __future__ import annotations

@@ -1,0 +1,238 @@
+"""The objective of the hyperparameters: its value, and its gradient in every group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stepgp._array.linalg import NotPositiveDefinite
+from stepgp.fit.objective import (
+    Precision,
+    evaluate,
+    parameter_bounds,
+    parameters_of,
+    with_parameters,
+)
+from stepgp.model.rules import CellRule
+from stepgp.rows import MemoryRows
+from tests.fit.problems import TO_THE_END, converged, prior_state, rows_of
+from tests.links.helpers import TO_LIBRARY
+from tests.model.cases import CELLS, arrays
+from tests.model.scenes import SCENES, Scene
+
+every_scene = pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
+ROUNDING = 5e-6
+"""Of the largest slope: K_zz has condition numbers up to 1e8, the jitter's inverse."""
+GROUPS = ("kernel", "mean_function", "likelihood", "inducing")
+
+
+def groups(scene: Scene) -> dict[str, slice]:
+    """Where each group lies in θ."""
+    model = scene.model
+    sizes = [len(getattr(model, name).params) for name in GROUPS[:3]] + [model.inducing.size]
+    ends = np.cumsum([0, *sizes])
+    return {name: slice(a, b) for name, a, b in zip(GROUPS, ends[:-1], ends[1:], strict=True)}
+
+
+def directions(scene: Scene, *, all_of_them: bool) -> dict[str, np.ndarray]:
+    """Every parameter but those of the inducing inputs, and a mixture of each group's."""
+    theta, where = parameters_of(scene.model), groups(scene)
+    units = np.eye(len(theta))
+    found: dict[str, np.ndarray] = {}
+    generator = np.random.default_rng(1)
+    for name, indices in where.items():
+        if all_of_them and name != "inducing":
+            numbers = range(indices.start, indices.stop)
+            found |= {f"{name} {index - indices.start}": units[index] for index in numbers}
+        elif indices.stop > indices.start:
+            mixture = generator.normal(size=indices.stop - indices.start) @ units[indices]
+            found[name] = mixture / np.linalg.norm(mixture)
+    return found
+
+
+def assert_gradient(scene: Scene, *, jitter: float = 1e-8, all_of_them: bool = True) -> None:
+    rows, theta = rows_of(scene), parameters_of(scene.model)
+    at = converged(rows, scene.model, jitter=jitter)
+
+    def objective(step: np.ndarray) -> float:
+        return converged(rows, with_parameters(scene.model, theta + step), at.state).objective
+
+    scale = np.max(np.abs(at.gradient))
+    for name, direction in directions(scene, all_of_them=all_of_them).items():
+        slopes = [
+            (objective(h * direction) - objective(-h * direction)) / (2.0 * h) for h in (5e-4, 1e-3)
+        ]
+        reference = (4.0 * slopes[0] - slopes[1]) / 3.0
+        got = float(at.gradient @ direction)
+        assert got == pytest.approx(reference, rel=1e-6, abs=1e-6 * scale), name
+
+
+# ---- the gradient
+
+
+@every_scene
+def test_gradient_is_that_of_the_converged_objective(scene: Scene) -> None:
+    """In every kernel, mean and likelihood parameter, and in the inducing inputs."""
+    assert_gradient(scene)
+
+
+@pytest.mark.parametrize("name", ["bernoulli-sigmoid", "gaussian-closed", "student"])
+def test_gradient_with_a_jitter_that_matters(name: str) -> None:
+    """The trace term: jitter is relative to the mean variance, which the kernel moves."""
+    assert_gradient(SCENES[name], jitter=1e-3)
+
+
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize("name", ["bernoulli-sigmoid", "student"])
+def test_gradient_through_all_cells(name: str, cells: str) -> None:
+    rule = CellRule(CELLS[cells](-5.0, 5.0, 96))
+    scene = SCENES[name]
+    changed = replace(scene, model=replace(scene.model, rule=rule))
+    assert_gradient(changed, all_of_them=False)
+
+
+# ---- the value
+
+
+@every_scene
+def test_value_is_elbo_and_priors_per_weight(scene: Scene) -> None:
+    rows = rows_of(scene)
+    at = converged(rows, scene.model)
+    model = scene.model
+    total = at.e_step.elbo + model.kernel.log_prior() + model.likelihood.log_prior()
+    assert at.objective == pytest.approx(total / rows.total_weight, rel=1e-9)
+    assert at.e_step.elbo == pytest.approx(at.e_step.rows.value - at.e_step.q.kl, rel=1e-12)
+    assert at.state.model is model
+
+
+@every_scene
+def test_the_start_does_not_matter(scene: Scene) -> None:
+    """From no sites at all, or from those of other hyperparameters: one objective."""
+    rows = rows_of(scene)
+    at = converged(rows, scene.model)
+    elsewhere = with_parameters(scene.model, parameters_of(scene.model) + 0.15)
+    start = converged(rows, elsewhere).state
+    other = converged(rows, scene.model, start)
+    assert other.objective == pytest.approx(at.objective, rel=1e-9)
+    scale = np.max(np.abs(at.gradient))
+    np.testing.assert_allclose(other.gradient, at.gradient, rtol=1e-4, atol=1e-5 * scale)
+
+
+@every_scene
+def test_going_on_from_the_state_is_at_once_done(scene: Scene) -> None:
+    rows = rows_of(scene)
+    at = converged(rows, scene.model)
+    again = evaluate(rows, scene.model, at.state, Precision(tolerance=1e-9, share=0.0))
+    assert again.e_step.passes <= 2
+    assert again.objective == pytest.approx(at.objective, rel=1e-10)
+
+
+@every_scene
+def test_rough_evaluations_are_near(scene: Scene) -> None:
+    """What the optimiser sees differs from the truth by the order of what it tolerates."""
+    rows = rows_of(scene)
+    at = converged(rows, scene.model)
+    start = converged(rows, with_parameters(scene.model, parameters_of(scene.model) + 0.05)).state
+    rough = evaluate(rows, scene.model, start, Precision(tolerance=3e-6, share=0.0))
+    assert abs(rough.objective - at.objective) < 2e-5
+    scale = np.linalg.norm(at.gradient)
+    assert np.linalg.norm(rough.gradient - at.gradient) < 0.2 * scale
+
+
+# ---- rows
+
+
+@every_scene
+def test_threads_change_no_bit(scene: Scene) -> None:
+    rows = replace(rows_of(scene), block=16)
+    one, two = (converged(replace(rows, n_jobs=n), scene.model) for n in (1, 2))
+    assert one.objective == two.objective
+    np.testing.assert_array_equal(one.gradient, two.gradient)
+
+
+@every_scene
+def test_the_size_of_blocks_changes_rounding_only(scene: Scene) -> None:
+    one, other = (
+        converged(replace(rows_of(scene), block=block), scene.model) for block in (8, 2_048)
+    )
+    assert other.objective == pytest.approx(one.objective, rel=1e-10)
+    scale = np.max(np.abs(one.gradient))
+    np.testing.assert_allclose(other.gradient, one.gradient, rtol=1e-5, atol=ROUNDING * scale)
+
+
+@every_scene
+def test_integer_weights_are_repeats(scene: Scene) -> None:
+    """Of the objective per unit of weight: priors count once, not once a row."""
+    rows = rows_of(scene)
+    count = np.random.default_rng(4).integers(1, 4, len(rows))
+    weighted = converged(replace(rows, weight=count.astype(float)), scene.model)
+    repeated = converged(
+        MemoryRows(
+            np.repeat(rows.X, count, axis=0),
+            np.repeat(rows.y, count),
+            None,
+            None if rows.exposure is None else np.repeat(rows.exposure, count),
+        ),
+        scene.model,
+    )
+    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-8)
+    scale = np.max(np.abs(repeated.gradient))
+    np.testing.assert_allclose(weighted.gradient, repeated.gradient, rtol=1e-5, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("library", [name for name in TO_LIBRARY if name != "numpy"])
+@every_scene
+def test_every_library(scene: Scene, library: str) -> None:
+    """The whole evaluation, E-step included, on rows of another library."""
+    block = scene.block
+    columns = arrays(TO_LIBRARY[library], block.X, block.y, block.weight, block.exposure)
+    got, expected = (
+        converged(rows, scene.model) for rows in (MemoryRows(*columns), rows_of(scene))
+    )
+    assert got.objective == pytest.approx(expected.objective, rel=1e-9)
+    scale = np.max(np.abs(expected.gradient))
+    np.testing.assert_allclose(got.gradient, expected.gradient, rtol=1e-5, atol=ROUNDING * scale)
+
+
+# ---- θ as a vector
+
+
+@every_scene
+def test_parameters_round_trip(scene: Scene) -> None:
+    theta = parameters_of(scene.model)
+    moved = with_parameters(scene.model, theta + 0.25)
+    np.testing.assert_allclose(parameters_of(moved), theta + 0.25, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        moved.inducing, scene.model.inducing + 0.25 * 1.5 * np.sqrt(2.0), rtol=1e-12
+    )
+    assert moved.rule is scene.model.rule
+    bounds = parameter_bounds(scene.model)
+    assert bounds.shape == (len(theta), 2)
+    assert np.all(bounds[:, 0] < theta)
+    assert np.all(theta < bounds[:, 1])
+    where = groups(scene)
+    assert np.isinf(bounds[where["inducing"]]).all()
+    assert np.isinf(bounds[where["mean_function"]]).all()
+    np.testing.assert_array_equal(bounds[where["kernel"]], scene.model.kernel.bounds)
+    np.testing.assert_array_equal(bounds[where["likelihood"]], scene.model.likelihood.bounds)
+
+
+# ---- failures are named
+
+
+def test_coincident_inducing_inputs_need_jitter() -> None:
+    """The jitter of a run is fixed: where it does not do, the evaluation says so."""
+    scene = SCENES["bernoulli-sigmoid"]
+    start = prior_state(scene.model, 1e-17)
+    same = replace(scene.model, inducing=np.tile(scene.model.inducing[:1], (7, 1)))
+    with pytest.raises(NotPositiveDefinite, match=r"7 inducing inputs.*fewer inducing inputs"):
+        evaluate(rows_of(scene), same, start, TO_THE_END)
+
+
+def test_impossible_rows_are_a_named_failure() -> None:
+    scene = SCENES["gaussian-closed"]
+    rows = replace(rows_of(scene), y=np.full(40, np.inf))
+    with pytest.raises(NotPositiveDefinite, match="not finite"), np.errstate(all="ignore"):
+        evaluate(rows, scene.model, prior_state(scene.model), TO_THE_END)

@@ -1,0 +1,3 @@
+"""Tests of stepgp.model."""
+
+from __future__ import annotations

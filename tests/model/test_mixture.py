@@ -1,0 +1,305 @@
+"""The finite mixture: its variance, its tails, exposure, blocks, and the Gaussian it replaces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from stepgp.cells import Grid, Hat, Indicator
+from stepgp.likelihoods import Bernoulli, Gaussian, Poisson, StudentT
+from stepgp.links import CLogLog, Exp, Identity, Link, Probit, Sigmoid
+from stepgp.model import GaussianPredictive, MixturePredictive
+from tests.likelihoods.minimal import Exponential
+from tests.links.cases import DERIVED, LINKS, name
+from tests.model.cases import CELLS, MEAN, VAR, Pair, coarse
+from tests.model.references import true_expectation
+
+FINE = Hat(Grid.uniform(-16.0, 16.0, 4_000, "midpoint"))
+MODERATE = np.minimum(VAR, 1.0)
+
+
+# ---- moments against the true link
+
+
+def test_poisson_variance_is_total_variance() -> None:
+    """E Var(y|f) + Var E(y|f) = E λ + (e^v − 1)(E λ)² with E λ = e·e^(μ+v/2)."""
+    exposure = np.linspace(0.3, 2.5, 6)
+    dist = MixturePredictive(Poisson(), Exp(), FINE, MEAN, MODERATE, exposure)
+    rate = exposure * np.exp(MEAN + 0.5 * MODERATE)
+    np.testing.assert_allclose(dist.mean(), rate, rtol=1e-4)
+    np.testing.assert_allclose(dist.var(), rate + np.expm1(MODERATE) * rate**2, rtol=3e-4)
+
+
+def test_gaussian_variance_adds_that_of_the_latent() -> None:
+    dist = MixturePredictive(Gaussian(0.4), Identity(), FINE, MEAN, VAR)
+    np.testing.assert_allclose(dist.mean(), MEAN, atol=1e-12)
+    np.testing.assert_allclose(dist.var(), 0.16 + VAR, rtol=1e-4)
+
+
+def test_probit_has_its_closed_form() -> None:
+    dist = MixturePredictive(Bernoulli(), Probit(), FINE, MEAN, VAR)
+    np.testing.assert_allclose(dist.mean(), stats.norm.cdf(MEAN / np.sqrt(1.0 + VAR)), rtol=1e-4)
+
+
+# ---- tails
+
+
+def test_probit_at_forty_deviations() -> None:
+    """Neither clamped nor −∞: log Φ(−40/√2) and worse."""
+    mean = np.array([-40.0, 40.0, -40.0, 40.0])
+    cells = Hat(Grid.uniform(-60.0, 60.0, 12_001, "midpoint"))
+    for link in (Probit(), Sigmoid()):
+        dist = MixturePredictive(Bernoulli(), link, cells, mean, np.ones(4))
+        y = np.array([1.0, 0.0, 0.0, 1.0])
+        got = dist.log_prob(y)
+        if isinstance(link, Probit):
+            reference = stats.norm.logcdf(-40.0 / np.sqrt(2.0))
+            np.testing.assert_allclose(got[:2], reference, rtol=1e-4)
+        else:  # E e^f = e^(μ + ½) far on the left
+            np.testing.assert_allclose(got[:2], -39.5, rtol=1e-5)
+        assert np.all(np.abs(got[2:]) < 1e-10)
+
+
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize("link", [Sigmoid(), Probit(), CLogLog()], ids=str)
+def test_rows_far_outside_the_grid(link: Link, cells: str) -> None:
+    """Every cell is 40 √v away: the nearest one holds the row, and logs stay finite."""
+    family = coarse(CELLS[cells])
+    low, high = family.span
+    mean, var = np.array([low - 40.0, high + 40.0]), np.ones(2)
+    dist = MixturePredictive(Bernoulli(), link, family, mean, var)
+    for y in (0.0, 1.0):
+        assert np.isfinite(dist.log_prob(y)).all()
+    ends = link(family.stencil()[0][[0, -1], 0])
+    np.testing.assert_allclose(dist.mean(), ends, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cells", ["hat", "step-midpoint"])
+def test_log_prob_is_the_sum_in_log_space(cells: str) -> None:
+    """Against SciPy's logsumexp over masses from normal cdfs in log space."""
+    family = CELLS[cells](-4.0, 2.5, 12)
+    sharp = Gaussian(1e-3)
+    mean, var = np.array([-1.0, 0.4]), np.array([1e-4, 1e-2])
+    y = np.array([2.0, -3.5])  # 300 and 39 deviations of f away
+    dist = MixturePredictive(sharp, Identity(), family, mean, var)
+    levels = family.nodes
+    terms = family.log_masses(mean, var) + stats.norm(levels, 1e-3).logpdf(y[:, None])
+    assert np.all(np.exp(terms) == 0.0)  # a sum of probabilities would be log 0
+    np.testing.assert_allclose(dist.log_prob(y), special.logsumexp(terms, axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("dist", "far"),
+    [
+        (MixturePredictive(Gaussian(0.5), Identity(), FINE, np.zeros(1), np.ones(1)), 1e4),
+        (MixturePredictive(Poisson(), Exp(), coarse(CELLS["hat"]), np.zeros(1), np.ones(1)), 1e4),
+        (GaussianPredictive(np.zeros(1), np.ones(1)), 1e4),
+    ],
+    ids=["mixture", "counts", "gaussian"],
+)
+def test_outliers_are_never_cheap(dist: MixturePredictive, far: float) -> None:
+    """The density has no floor: it keeps falling, and stays finite."""
+    near, middle, outer = (dist.log_prob(y)[0] for y in (1.0, 0.1 * far, far))
+    assert np.isfinite(outer)
+    assert near > middle > outer
+    assert middle < -2e3
+    assert outer < 8.0 * middle
+
+
+def test_impossible_targets_have_probability_zero() -> None:
+    counts = MixturePredictive(
+        Poisson(), Exp(), coarse(CELLS["hat"]), MEAN, VAR, np.arange(1.0, 7.0)
+    )
+    y = np.array([0.5, -1.0, 3.0, np.inf, np.nan, 0.0])
+    got, whole = counts.log_prob(y), counts.log_prob(np.array([0.0, 0.0, 3.0, 0.0, 0.0, 0.0]))
+    np.testing.assert_array_equal(got[[0, 1, 3]], np.full(3, -np.inf))
+    assert np.isnan(got[4])
+    np.testing.assert_allclose(got[[2, 5]], whole[[2, 5]], rtol=1e-14)
+    classes = MixturePredictive(Bernoulli(), Sigmoid(), coarse(CELLS["hat"]), MEAN, VAR)
+    np.testing.assert_array_equal(classes.log_prob(2.0), np.full(6, -np.inf))
+
+
+def test_infinite_variance_is_not_nan() -> None:
+    """Cells without mass must not turn it into 0·∞."""
+    dist = MixturePredictive(StudentT(0.5, 1.5), Identity(), FINE, MEAN, VAR)
+    assert np.isposinf(dist.var()).all()
+    assert np.isfinite(dist.mean()).all()
+
+
+def test_student_tails_stay_heavy() -> None:
+    """(ν + 1) log y on the way out."""
+    dist = MixturePredictive(StudentT(0.5, 3.0), Identity(), FINE, np.zeros(1), np.ones(1))
+    drop = dist.log_prob(1e6)[0] - dist.log_prob(1e8)[0]
+    assert drop == pytest.approx(4.0 * np.log(100.0), rel=1e-6)
+
+
+# ---- exposure
+
+
+@pytest.mark.parametrize("cells", CELLS)
+def test_exposure_multiplies_the_rate(cells: str) -> None:
+    """p(y | e) = Σ w_k Poisson(y | e g_k), in every method."""
+    exposure = np.linspace(0.3, 9.0, 6)
+    plain = MixturePredictive(Poisson(), Exp(), coarse(CELLS[cells]), MEAN, VAR)
+    dist = replace(plain, exposure=exposure)
+    masses = plain.cells.masses(MEAN, VAR)
+    points, weights = plain.cells.stencil()
+    rates = exposure[:, None] * (np.exp(points) @ weights)
+    y = np.array([0.0, 1.0, 3.0, 8.0, 60.0, 2.0])
+    density = np.sum(masses * stats.poisson(rates).pmf(y[:, None]), axis=1)
+    np.testing.assert_allclose(dist.log_prob(y), np.log(density), rtol=1e-9)
+    cdf = np.sum(masses * stats.poisson(rates).cdf(y[:, None]), axis=1)
+    np.testing.assert_allclose(dist.cdf(y), cdf, rtol=1e-10)
+    np.testing.assert_allclose(dist.mean(), exposure * plain.mean(), rtol=1e-13)
+    between = plain.var() - plain.mean()
+    np.testing.assert_allclose(dist.var(), dist.mean() + exposure**2 * between, rtol=1e-11)
+    one = replace(plain, exposure=np.ones(6))
+    np.testing.assert_allclose(one.log_prob(y), plain.log_prob(y), rtol=1e-13)
+    np.testing.assert_array_equal(one.quantile(0.4), plain.quantile(0.4))
+
+
+# ---- blocks of rows
+
+
+def test_rows_in_blocks() -> None:
+    """More rows than are held at a time: the same numbers as one by one."""
+    n = 1_000_000 // 512 + 7
+    generator = np.random.default_rng(1)
+    mean, var = generator.normal(size=n), generator.uniform(0.1, 1.0, n)
+    exposure = generator.uniform(0.5, 2.0, n)
+    cells = Hat(Grid.uniform(-7.0, 7.0, 512, "midpoint"))
+    dist = MixturePredictive(Poisson(), Exp(), cells, mean, var, exposure)
+    y = generator.poisson(2.0, n).astype(float)
+    for rows in (slice(0, 5), slice(1950, 1960), slice(n - 5, n)):
+        part = MixturePredictive(Poisson(), Exp(), cells, mean[rows], var[rows], exposure[rows])
+        np.testing.assert_allclose(dist.mean()[rows], part.mean(), rtol=1e-13)
+        np.testing.assert_allclose(dist.var()[rows], part.var(), rtol=1e-13)
+        np.testing.assert_allclose(dist.log_prob(y)[rows], part.log_prob(y[rows]), rtol=1e-12)
+        np.testing.assert_allclose(dist.cdf(y)[rows], part.cdf(y[rows]), rtol=1e-13)
+    draws = dist.sample(2, 3)
+    assert draws.shape == (n, 2)
+    assert np.mean(draws) == pytest.approx(np.mean(dist.mean()), rel=0.05)
+    classes = MixturePredictive(Bernoulli(), Sigmoid(), cells, mean, var)
+    quantile = classes.quantile([0.2, 0.6])
+    np.testing.assert_array_equal(quantile, classes.mean()[:, None] > [0.8, 0.4])
+
+
+# ---- Gaussian noise around the latent function itself
+
+
+def test_the_gaussian_is_what_fine_cells_approach() -> None:
+    exact = GaussianPredictive(MEAN, np.sqrt(VAR + 0.25))
+    dist = MixturePredictive(Gaussian(0.5), Identity(), FINE, MEAN, VAR)
+    y = np.array([-2.5, 0.0, 0.3, 1.4, 1.8, -4.0])
+    np.testing.assert_allclose(dist.mean(), exact.mean(), atol=1e-12)
+    np.testing.assert_allclose(dist.var(), exact.var(), rtol=1e-4)
+    np.testing.assert_allclose(dist.log_prob(y), exact.log_prob(y), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(dist.cdf(y), exact.cdf(y), rtol=1e-4)
+    levels = [0.01, 0.3, 0.5, 0.95]
+    np.testing.assert_allclose(dist.quantile(levels), exact.quantile(levels), rtol=1e-4, atol=1e-5)
+
+
+def test_the_gaussian_is_scipys() -> None:
+    exact, frozen = GaussianPredictive(MEAN, np.sqrt(VAR)), stats.norm(MEAN, np.sqrt(VAR))
+    y = MEAN + np.array([-30.0, -1.0, 0.0, 0.5, 4.0, 40.0]) * np.sqrt(VAR)
+    np.testing.assert_allclose(exact.log_prob(y), frozen.logpdf(y), rtol=1e-12)
+    np.testing.assert_allclose(exact.cdf(y), frozen.cdf(y), rtol=1e-12)
+    np.testing.assert_allclose(exact.quantile(0.2), frozen.ppf(0.2), rtol=1e-12)
+    np.testing.assert_array_equal(exact.mean(), frozen.mean())
+    np.testing.assert_allclose(exact.std(), frozen.std(), rtol=1e-15)
+
+
+# ---- quantiles
+
+
+def test_extreme_levels_end() -> None:
+    """The largest level below one is beyond what rounded masses add up to."""
+    last = float(np.nextafter(1.0, 0.0))
+    mean, var = np.linspace(-3.0, 1.5, 200), np.linspace(0.01, 3.0, 200)
+    counts = MixturePredictive(Poisson(), Exp(), coarse(CELLS["hat"]), mean, var)
+    assert np.min(counts.cdf(np.inf)) < last
+    quantile = counts.quantile(last)
+    assert np.isfinite(quantile).all()
+    assert np.all(quantile >= counts.quantile(0.999999))
+    assert np.all(counts.quantile(1e-300) == 0.0)
+
+
+def test_quantiles_of_far_targets() -> None:
+    """The search starts wide of the answer and has to grow its bracket."""
+    dist = MixturePredictive(StudentT(1.0, 1.2), Identity(), FINE, np.zeros(1), np.ones(1))
+    quantile = dist.quantile([1e-8, 1.0 - 1e-8])[0]
+    np.testing.assert_allclose(dist.cdf(quantile[:1]), 1e-8, rtol=1e-8)
+    assert quantile[0] < -1e6
+    assert quantile[1] > 1e6
+    big = MixturePredictive(
+        Poisson(), Exp(), coarse(CELLS["hat"]), np.zeros(1), np.ones(1), np.array([1e9])
+    )
+    q = big.quantile(0.5)
+    assert big.cdf(q)[0] >= 0.5 > big.cdf(q - 1.0)[0]
+
+
+# ---- likelihoods with only what is compulsory
+
+
+def test_own_likelihood_has_moments_and_densities() -> None:
+    dist = MixturePredictive(Exponential(), Exp(), FINE, MEAN, MODERATE)
+    rate = np.exp(MEAN + 0.5 * MODERATE)
+    np.testing.assert_allclose(dist.mean(), rate, rtol=1e-4)
+    second = 2.0 * np.exp(2.0 * MEAN + 2.0 * MODERATE)
+    np.testing.assert_allclose(dist.var(), second - rate**2, rtol=1e-3)
+    assert np.isfinite(dist.log_prob(0.7)).all()
+    for call in (lambda: dist.cdf(1.0), lambda: dist.quantile(0.5), lambda: dist.sample(2)):
+        with pytest.raises(NotImplementedError, match="Exponential does not define"):
+            call()
+
+
+# ---- properties
+
+
+@pytest.mark.parametrize("link", [*LINKS, *DERIVED], ids=name)
+@pytest.mark.parametrize("cells", CELLS)
+@settings(max_examples=30)
+@given(mean=st.floats(-9.0, 9.0), rise=st.floats(0.0, 5.0), var=st.floats(1e-8, 30.0))
+def test_monotone_links_have_monotone_means(
+    link: Link, cells: str, mean: float, rise: float, var: float
+) -> None:
+    """A larger latent mean never lowers the predictive one: masses only move to the right."""
+    family = coarse(CELLS[cells])
+    latent = np.array([mean, mean + rise])
+    dist = MixturePredictive(Gaussian(1.0), link, family, latent, np.full(2, var))
+    low, high = dist.mean()
+    assert high >= low - 1e-12 * abs(low)
+
+
+@given(mean=st.floats(-30.0, 30.0), log_var=st.floats(-20.0, 6.0))
+def test_two_classes_always_sum_to_one(mean: float, log_var: float) -> None:
+    for cells in CELLS.values():
+        dist = MixturePredictive(
+            Bernoulli(), Sigmoid(), coarse(cells), np.array([mean]), np.exp([log_var])
+        )
+        total = np.exp(dist.log_prob(0.0)) + np.exp(dist.log_prob(1.0))
+        assert total[0] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_jensen_between_training_and_prediction() -> None:
+    """E log p ≤ log E p, both through the same cells."""
+    y = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
+    for cells in CELLS.values():
+        dist = MixturePredictive(Bernoulli(), Sigmoid(), coarse(cells), MEAN, VAR)
+        masses = dist.cells.masses(MEAN, VAR)
+        points, weights = dist.cells.stencil()
+        levels = Sigmoid()(points) @ weights
+        expected = np.sum(masses * Bernoulli().log_prob(y[:, None], levels), axis=1)
+        assert np.all(dist.log_prob(y) >= expected - 1e-12)
+    fine = MixturePredictive(Bernoulli(), Sigmoid(), FINE, MEAN, VAR)
+    true = true_expectation(Pair(Bernoulli(), Sigmoid(), y), MEAN, VAR, None)
+    assert np.all(fine.log_prob(y) >= true)
+    step = MixturePredictive(
+        Bernoulli(), Sigmoid(), Indicator(Grid.uniform(-16, 16, 4_000, "average")), MEAN, VAR
+    )
+    np.testing.assert_allclose(step.log_prob(y), fine.log_prob(y), rtol=1e-4)

@@ -1,0 +1,3 @@
+"""Tests of stepgp.rows."""
+
+from __future__ import annotations
