@@ -119,7 +119,7 @@ def _plan(n_rows: int) -> list[_Stage]:
     sizes = [size for size in _SUBSETS if 2 * size <= n_rows]
     if not sizes:
         return [_Stage(n_rows, 0.0, ENOUGH, patience=2)]
-    rough = [_Stage(size, _ROUGH, ROUGHLY, patience=1) for size in sizes]
+    rough = [_Stage(size, _ROUGH, ROUGHLY, patience=2) for size in sizes]
     return [*rough, _Stage(n_rows, _LATE, ENOUGH, patience=1)]
 
 
