@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepgp.kernels import RBF, Positive
+from stepgp.likelihoods import Gaussian
 from tests.estimators.data import BINARY, LABELS, REAL, TARGETS, X_NEW, N, X, classifier, regressor
 
 WEIGHT = np.random.default_rng(1).integers(0, 4, N)
@@ -57,9 +59,14 @@ def test_unit_weights_are_none(make: Any, y: Any) -> None:
 
 def test_scale_of_weights_is_the_amount_of_data() -> None:
     """A hundred times the weight is a hundred times the rows, and the posterior is that sure."""
-    light = regressor().fit(X, TARGETS["gaussian"])
-    heavy = regressor().fit(X, TARGETS["gaussian"], sample_weight=100.0)
-    assert np.mean(heavy.latent(X)[1]) < 0.2 * np.mean(light.latent(X)[1])
+    one = Positive(1.0, fixed=True)
+    light, heavy = (
+        regressor(Gaussian(scale=0.5), kernel=RBF(one, one), n_inducing=N).fit(
+            X, TARGETS["gaussian"], sample_weight=weight
+        )
+        for weight in (1.0, 100.0)
+    )
+    assert np.mean(heavy.latent(X)[1]) < 0.05 * np.mean(light.latent(X)[1])
     sure = classifier().fit(X, BINARY, sample_weight=100.0)
     assert np.min(sure.predict_proba(X).max(axis=1)) > np.min(
         classifier().fit(X, BINARY).predict_proba(X).max(axis=1)

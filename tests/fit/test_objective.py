@@ -199,24 +199,42 @@ def test_every_library(scene: Scene, library: str) -> None:
 # ---- θ as a vector
 
 
+def units_of(scene: Scene) -> np.ndarray:
+    """What a step of one in θ is: kernels say so, inducing inputs count in √D, the rest in 1."""
+    model, units = scene.model, np.ones(len(parameters_of(scene.model)))
+    where = groups(scene)
+    units[where["kernel"]] = model.kernel.units
+    units[where["inducing"]] = np.sqrt(2.0)
+    return units
+
+
 @every_scene
 def test_parameters_round_trip(scene: Scene) -> None:
-    theta = parameters_of(scene.model)
+    theta, units = parameters_of(scene.model), units_of(scene)
     moved = with_parameters(scene.model, theta + 0.25)
     np.testing.assert_allclose(parameters_of(moved), theta + 0.25, rtol=1e-12, atol=1e-14)
+    for name in GROUPS[:3]:
+        got, start = (getattr(model, name).params for model in (moved, scene.model))
+        np.testing.assert_allclose(got, start + 0.25 * units[groups(scene)[name]], rtol=1e-12)
     np.testing.assert_allclose(
-        moved.inducing, scene.model.inducing + 0.25 * 1.5 * np.sqrt(2.0), rtol=1e-12
+        moved.inducing, scene.model.inducing + 0.25 * np.sqrt(2.0), rtol=1e-12
     )
     assert moved.rule is scene.model.rule
+
+
+@every_scene
+def test_bounds_are_those_of_the_parts(scene: Scene) -> None:
+    theta, units = parameters_of(scene.model), units_of(scene)
     bounds = parameter_bounds(scene.model)
     assert bounds.shape == (len(theta), 2)
     assert np.all(bounds[:, 0] < theta)
     assert np.all(theta < bounds[:, 1])
-    where = groups(scene)
+    where, bounds = groups(scene), bounds * units[:, None]
     assert np.isinf(bounds[where["inducing"]]).all()
     assert np.isinf(bounds[where["mean_function"]]).all()
-    np.testing.assert_array_equal(bounds[where["kernel"]], scene.model.kernel.bounds)
-    np.testing.assert_array_equal(bounds[where["likelihood"]], scene.model.likelihood.bounds)
+    for name in ("kernel", "likelihood"):
+        expected = getattr(scene.model, name).bounds
+        np.testing.assert_allclose(bounds[where[name]], expected, rtol=1e-12)
 
 
 # ---- failures are named

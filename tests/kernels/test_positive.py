@@ -125,6 +125,16 @@ def test_bounds_of_deviations_are_six_prior_sd() -> None:
     np.testing.assert_allclose(kernel.params[1:3] - lengthscales[1:, 0], 6.0, rtol=1e-13)
 
 
+@pytest.mark.parametrize("ard", [False, True, "shrunk"])
+def test_a_unit_moves_the_log_values_by_one(ard: bool | str) -> None:
+    kernel = RBF(ard=ard).for_features(4)  # type: ignore[arg-type]
+    for index, unit in enumerate(kernel.units[:-1]):
+        moved = kernel.with_params(kernel.params + unit * np.eye(len(kernel.params))[index])
+        step = moved.lengthscale.log_values - kernel.lengthscale.log_values
+        assert np.linalg.norm(step) == pytest.approx(1.0, rel=1e-12)
+    assert kernel.units[-1] == 1.0
+
+
 def test_repr_shows_values() -> None:
     assert repr(RBF()) == "RBF(lengthscale=auto, variance=1)"
     assert repr(RBF(1.5, 2.0, ard=False)) == "RBF(lengthscale=1.5, variance=2)"

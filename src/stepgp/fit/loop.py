@@ -27,13 +27,12 @@ _REFUSED = 1e3
 """What the optimiser is told where a model cannot be evaluated: it steps back."""
 _FIRST_STEP = 0.25
 """Length of the first step in θ, and the most for that of a later run."""
-_RUNS = 6
-"""Runs of the optimiser that a patient climb may take, each with an empty memory."""
 _ROUGH, _CAREFUL, _FINE = (0.1, 0.01), (0.03, 0.001), (0.001, 0.0001)
 """What an E-step may leave out: shares of the tolerance and of the change since the accepted θ.
 
-Rough ones do for a climb on a subset; where gradients are to be followed to the end, an error in
-them looks like a summit, and a pass or two more are cheaper than the lines searched in vain.
+Rough ones do where one step more is all that is wanted; where gradients are to be followed to the
+end, an error in them looks like a summit, and a pass or two more are cheaper than the lines
+searched in vain.
 """
 _OUTCOMES = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
 
@@ -127,21 +126,21 @@ def climb(
     max_iter: int,
     tolerance: float,
     patience: int,
+    runs: int,
     damped: bool,
     report: Callable[[Progress], None],
 ) -> Climb:
     """Maximise the objective from `start` with L-BFGS.
 
     A run ends when `patience` iterations in a row, or one point more than that along one line,
-    gain less than `tolerance`: one alone may be a poor step. A patient climb (2 or more) then
-    starts again with an empty memory and finer E-steps, until a run has nothing to add.
+    gain less than `tolerance`: one alone may be a poor step. Of more `runs` than one, each starts
+    again with an empty memory and finer E-steps, until one has nothing to add.
 
     Every evaluation starts its E-step from the last accepted state, never from a refused one, so
     the objective is a function of θ as long as no step is accepted.
     """
     begun = time.perf_counter()
-    patient = patience > 1
-    precision = _precision(_CAREFUL if patient else _ROUGH, tolerance)
+    precision = _precision(_CAREFUL if patience > 1 else _ROUGH, tolerance)
     first = evaluate(rows, start.model, start, precision, damped=damped, max_passes=40)
     if max_iter == 0:
         return Climb(first, Outcome.CONVERGED, False, ())
@@ -164,9 +163,9 @@ def climb(
 
     outcome = _run(rows, accepted, precision, max_iter, tolerance, patience, note)
     gained = np.inf
-    for _ in range(_RUNS - 1):
+    for _ in range(runs - 1):
         left = max_iter - len(history)
-        if not patient or left <= 0 or gained < patience * tolerance:
+        if left <= 0 or gained < patience * tolerance:
             break
         state, before = accepted.evaluation.state, accepted.evaluation.objective
         precision = _precision(_FINE, tolerance)

@@ -13,9 +13,6 @@ from stepgp.model.posterior import Sites
 from stepgp.model.rowpass import Model
 from stepgp.rows.memory import MemoryRows
 
-_STRETCH = 1.5
-"""The objective bends less along one inducing input than along a logarithm of a hyperparameter."""
-
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -55,21 +52,29 @@ class Evaluation:
     e_step: EStep
 
 
-def _unit(model: Model) -> float:
-    """The unit of Z in θ: distances between standardised inputs grow like √D."""
-    return _STRETCH * float(np.sqrt(model.inducing.shape[1]))
+def _units(model: Model) -> Floats:
+    """What a step of one in θ is in every parameter: steps of comparable effect.
+
+    Distances between standardised inputs grow like √D.
+    """
+    others = len(model.mean_function.params) + len(model.likelihood.params)
+    inducing = np.sqrt(model.inducing.shape[1])
+    return np.concatenate(
+        [model.kernel.units, np.ones(others), np.full(model.inducing.size, inducing)]
+    )
 
 
 def parameters_of(model: Model) -> Floats:
-    """θ as one vector: kernel, mean function, likelihood, inducing inputs in their unit."""
-    return np.concatenate(
+    """θ as one vector: kernel, mean function, likelihood, inducing inputs, each in its unit."""
+    parameters = np.concatenate(
         [
             model.kernel.params,
             model.mean_function.params,
             model.likelihood.params,
-            model.inducing.ravel() / _unit(model),
+            model.inducing.ravel(),
         ]
     )
+    return parameters / _units(model)
 
 
 def with_parameters(model: Model, theta: Floats) -> Model:
@@ -79,13 +84,13 @@ def with_parameters(model: Model, theta: Floats) -> Model:
         len(model.mean_function.params),
         len(model.likelihood.params),
     ]
-    kernel, mean_function, likelihood, inducing = np.split(theta, np.cumsum(sizes))
+    kernel, mean_function, likelihood, inducing = np.split(theta * _units(model), np.cumsum(sizes))
     return replace(
         model,
         kernel=model.kernel.with_params(kernel),
         mean_function=model.mean_function.with_params(mean_function),
         likelihood=model.likelihood.with_params(likelihood),
-        inducing=_unit(model) * inducing.reshape(model.inducing.shape),
+        inducing=inducing.reshape(model.inducing.shape),
     )
 
 
@@ -93,7 +98,7 @@ def parameter_bounds(model: Model) -> Floats:
     """Bounds of θ for the optimiser, (P, 2): the mean and the inducing inputs are free."""
     free = len(model.mean_function.params)
     unbounded = np.array([[-np.inf, np.inf]])
-    return np.concatenate(
+    bounds = np.concatenate(
         [
             model.kernel.bounds,
             np.repeat(unbounded, free, axis=0),
@@ -101,6 +106,7 @@ def parameter_bounds(model: Model) -> Floats:
             np.repeat(unbounded, model.inducing.size, axis=0),
         ]
     )
+    return bounds / _units(model)[:, None]
 
 
 def evaluate(
@@ -135,12 +141,12 @@ def evaluate(
     by_kzz = pullback(step.q.kzz_adjoint(step.rows.sites.whitened(factor)))
     by_rows = step.rows.gradient
     assert by_rows is not None
-    gradient = np.concatenate(
+    gradient = _units(model) * np.concatenate(
         [
             by_rows.kernel + by_kzz.params + model.kernel.log_prior_gradient(),
             by_rows.mean_function,
             by_rows.likelihood + model.likelihood.log_prior_gradient(),
-            _unit(model) * (by_rows.inducing + by_kzz.first).ravel(),
+            (by_rows.inducing + by_kzz.first).ravel(),
         ]
     )
     # The gain still to come is known to second order: with it the objective is smooth in θ,

@@ -62,6 +62,8 @@ class _Stage:
     """What finer cells may change, nats a row."""
     patience: int
     """Iterations in a row that must gain less than the tolerance."""
+    runs: int
+    """Times that the optimiser may start afresh, to see whether it was done."""
 
 
 def climb_in_stages(
@@ -118,9 +120,9 @@ def _yet_to_learn(summit: Summit, rows: MemoryRows) -> float:
 def _plan(n_rows: int) -> list[_Stage]:
     sizes = [size for size in _SUBSETS if 2 * size <= n_rows]
     if not sizes:
-        return [_Stage(n_rows, 0.0, ENOUGH, patience=2)]
-    rough = [_Stage(size, _ROUGH, ROUGHLY, patience=2) for size in sizes]
-    return [*rough, _Stage(n_rows, _LATE, ENOUGH, patience=1)]
+        return [_Stage(n_rows, 0.0, ENOUGH, patience=2, runs=6)]
+    rough = [_Stage(size, _ROUGH, ROUGHLY, patience=2, runs=1) for size in sizes]
+    return [*rough, _Stage(n_rows, _LATE, ENOUGH, patience=1, runs=1)]
 
 
 def _climb_and_refine(
@@ -183,6 +185,7 @@ def _climb(
             tolerance=max(stage.gain, options.gain_for(rows.total_weight)),
             damped=damped,
             patience=stage.patience,
+            runs=stage.runs,
             report=report,
         )
         state = run.evaluation.state

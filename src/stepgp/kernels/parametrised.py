@@ -33,6 +33,11 @@ class Parametrised(ABC):
     def bounds(self) -> Floats:
         """Lowest and highest θ for an optimiser, shape (P, 2)."""
 
+    @property
+    @abstractmethod
+    def units(self) -> Floats:
+        """Steps of comparable effect in every θ, shape (P,): what an optimiser should count in."""
+
     @abstractmethod
     def log_prior(self) -> float:
         """log p(θ), normalised; parameters without a prior add 0."""
@@ -85,6 +90,10 @@ class Compound(Parametrised):
     @property
     def bounds(self) -> Floats:
         return np.concatenate([np.zeros((0, 2)), *(part.bounds for part in self.parts)])
+
+    @property
+    def units(self) -> Floats:
+        return _joined([part.units for part in self.parts])
 
     def log_prior(self) -> float:
         return sum((part.log_prior() for part in self.parts), 0.0)

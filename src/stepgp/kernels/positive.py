@@ -197,6 +197,14 @@ class Positive(Parametrised):
             reach[1:] = _DEVIATION_RANGE
         return np.stack([start - reach, start + reach], axis=1)
 
+    @property
+    def units(self) -> Floats:
+        """Each moves the vector log v by a length of one: 1/√size for a level, 1/s for the rest."""
+        units = np.full(len(self.params), 1.0 / self._slope)
+        if self._level:
+            units[:1] = 1.0 / math.sqrt(self._known_size())
+        return units
+
     # ---- prior
 
     def _prior(self) -> tuple[Floats, Floats]:
