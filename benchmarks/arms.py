@@ -83,7 +83,7 @@ def all_arms() -> tuple[Arm, ...]:
     return (
         Arm("stepgp", _stepgp(free=False), ours=True, quick=True),
         Arm("stepgp_free", _stepgp(free=True), ours=True, quick=True),
-        Arm("stepgp_rough", _stepgp(free=True, tol=TOLERANCE), ours=True, quick=True),
+        Arm("stepgp_rough", _stepgp(free=True, tol=0.5 * TOLERANCE), ours=True, quick=True),
         Arm("adam_full", _gpytorch(lr=0.1, minibatch=False), quick=True),
         Arm("adam_full_slow", _gpytorch(lr=0.02, minibatch=False), large=False, small_share=0.3),
         Arm("adam_batch", _gpytorch(lr=0.05, minibatch=True), quick=True, small_share=0.3),

@@ -115,10 +115,22 @@ def _arguments() -> argparse.Namespace:
     return options
 
 
+def _with_data(options: argparse.Namespace) -> list[str]:
+    """The tasks whose data are there; each of the others is named once."""
+    found: list[str] = []
+    for name in options.tasks:
+        try:
+            find(name).load(options.data)
+        except FileNotFoundError as error:
+            print(f"left out: {error}")
+        else:
+            found.append(name)
+    return found
+
+
 def main() -> None:
     options = _arguments()
-    for name in options.tasks:
-        find(name)
+    options.tasks = _with_data(options)
     print(f"judge against brute force: {check.against_brute_force():.1e} relative")
     try:
         print(f"judge against GPyTorch's own ELBO: {check.against_gpytorch():.1e} relative")

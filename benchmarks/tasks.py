@@ -68,8 +68,7 @@ def _rows(folder: Path | None, name: str) -> list[list[str]]:
     path = folder / name
     if not path.is_file():
         raise FileNotFoundError(
-            f"{path} not found: this task needs the paper's data; pass --data FOLDER, "
-            "set STEPGP_DATA, or leave the task out with --tasks binary poisson"
+            f"{path} not found; give the folder with the paper's data by --data or STEPGP_DATA"
         )
     with path.open(newline="") as file:
         return [row for row in csv.reader(file) if row]
