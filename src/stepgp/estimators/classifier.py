@@ -49,10 +49,11 @@ class StepGPClassifier(ClassifierMixin, StepGPEstimator):
     max_iter : int, default 200
         Iterations of the optimiser, for each of its runs.
     tol : float, default 1e-4
-        Nats a row that the fit may leave on the table: an iteration must gain a tenth of it, and
-        large data are used as far as more rows could still teach a prediction as much.
+        Nats a row that the fit may leave on the table: an iteration must gain a tenth of it, finer
+        cells may change no more, and large data are used as far as more rows could still teach a
+        prediction as much.
     n_jobs : int or None, default None
-        Threads over blocks of 4,096 rows; -1 is every core, and so is None unless OMP_NUM_THREADS
+        Threads over blocks of 2,048 rows; -1 is every core, and so is None unless OMP_NUM_THREADS
         says less. Results do not depend on it.
     verbose : int, default 0
         A positive number shows a progress bar on stderr.

@@ -15,10 +15,8 @@ from stepgp.model.rules import CellRule
 from stepgp.rows.memory import MemoryRows
 
 COARSEST, FINEST = 64, 512
-ENOUGH = 1e-4
-"""Refining must change the ELBO by less than this many nats a row …"""
 ROUGHLY = 3e-3
-"""… or than this on a subset of the rows, where θ is still to move."""
+"""Nats a row by which refining may change the ELBO on a subset of the rows: θ is still to move."""
 _SOME = 10_000
 _MARGIN = 0.05
 _CORE = 4.0

@@ -14,7 +14,6 @@ from stepgp.fit.objective import State, moved_to
 from stepgp.fit.options import Options
 from stepgp.fit.resolution import (
     COARSEST,
-    ENOUGH,
     ROUGHLY,
     Resolution,
     adapted,
@@ -79,7 +78,7 @@ def climb_in_stages(
     scaled to the new number of rows. It is the last where more rows could teach a prediction no
     more than the tolerance.
     """
-    stages = _plan(len(rows))
+    stages = _plan(len(rows), options.tolerance)
     inducing = model.inducing
     if len(stages) > 1 and len(inducing) > 1:  # half of them find the lengthscales as well
         generator = np.random.default_rng(options.seed)
@@ -117,12 +116,14 @@ def _yet_to_learn(summit: Summit, rows: MemoryRows) -> float:
     return 0.5 * max(freedom, 1.0) / rows.total_weight
 
 
-def _plan(n_rows: int) -> list[_Stage]:
+def _plan(n_rows: int, tolerance: float) -> list[_Stage]:
+    """Finer cells may change as much as the whole fit may leave, or more where θ is to move yet."""
     sizes = [size for size in _SUBSETS if 2 * size <= n_rows]
     if not sizes:
-        return [_Stage(n_rows, 0.0, ENOUGH, patience=2, runs=6)]
-    rough = [_Stage(size, _ROUGH, ROUGHLY, patience=2, runs=1) for size in sizes]
-    return [*rough, _Stage(n_rows, _LATE, ENOUGH, patience=1, runs=1)]
+        return [_Stage(n_rows, 0.0, tolerance, patience=2, runs=6)]
+    roughly = max(ROUGHLY, tolerance)
+    subsets = [_Stage(size, _ROUGH, roughly, patience=2, runs=1) for size in sizes]
+    return [*subsets, _Stage(n_rows, _LATE, tolerance, patience=1, runs=1)]
 
 
 def _climb_and_refine(
