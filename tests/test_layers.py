@@ -43,6 +43,7 @@ def module_name(path: Path) -> str:
 
 
 MODULES = {module_name(path): path for path in sorted((SRC / "stepgp").rglob("*.py"))}
+OTHERS = [p for folder in ("benchmarks", "tests") for p in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def part_of(module: str) -> str:
@@ -115,7 +116,7 @@ def test_late_imports_are_found() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [*MODULES.values(), *sorted((ROOT / "benchmarks").rglob("*.py"))],
+    [*MODULES.values(), *OTHERS],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_file_is_short(path: Path) -> None:

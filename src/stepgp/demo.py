@@ -82,16 +82,17 @@ def draw(y: np.ndarray, probability: Floats, path: Path) -> None:
     count = np.bincount(group, minlength=5)
     said = np.bincount(group, weights=probability, minlength=5) / count
     seen = np.bincount(group, weights=y, minlength=5) / count
-    error = np.sqrt(said * (1.0 - said) / count)
+    error = 2.0 * np.sqrt(said * (1.0 - said) / count)
+    inside = np.minimum(error, [seen, 1.0 - seen])  # a share ends at 0 and at 1
     right.plot([0, 1], [0, 1], color="0.7", linewidth=1, zorder=0, label="perfectly calibrated")
     right.errorbar(
-        said, seen, yerr=2 * error, fmt="o", color="#0072B2", capsize=3, label="5 groups ± 2 se"
+        said, seen, yerr=inside, fmt="o", color="#0072B2", capsize=3, label="5 groups ± 2 se"
     )
     right.set(
         xlabel="mean predicted probability",
         ylabel="share malignant",
         xlim=(-0.03, 1.03),
-        ylim=(-0.1, 1.1),
+        ylim=(-0.03, 1.03),
         title="Calibration of held-out probabilities",
     )
     right.legend(frameon=False, loc="upper left")

@@ -6,18 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import special, stats
 
-from stepgp.cells import Grid, Hat, Indicator
+from stepgp.cells import Grid, Hat
 from stepgp.likelihoods import Bernoulli, Gaussian, Poisson, StudentT
 from stepgp.links import CLogLog, Exp, Identity, Link, Probit, Sigmoid
 from stepgp.model import GaussianPredictive, MixturePredictive
 from tests.likelihoods.minimal import Exponential
-from tests.links.cases import DERIVED, LINKS, name
-from tests.model.cases import CELLS, MEAN, VAR, Pair, coarse
-from tests.model.references import true_expectation
+from tests.model.cases import CELLS, MEAN, VAR, coarse
 
 FINE = Hat(Grid.uniform(-16.0, 16.0, 4_000, "midpoint"))
 MODERATE = np.minimum(VAR, 1.0)
@@ -256,50 +252,3 @@ def test_own_likelihood_has_moments_and_densities() -> None:
     for call in (lambda: dist.cdf(1.0), lambda: dist.quantile(0.5), lambda: dist.sample(2)):
         with pytest.raises(NotImplementedError, match="Exponential does not define"):
             call()
-
-
-# ---- properties
-
-
-@pytest.mark.parametrize("link", [*LINKS, *DERIVED], ids=name)
-@pytest.mark.parametrize("cells", CELLS)
-@settings(max_examples=30)
-@given(mean=st.floats(-9.0, 9.0), rise=st.floats(0.0, 5.0), var=st.floats(1e-8, 30.0))
-def test_monotone_links_have_monotone_means(
-    link: Link, cells: str, mean: float, rise: float, var: float
-) -> None:
-    """A larger latent mean never lowers the predictive one: masses only move to the right."""
-    family = coarse(CELLS[cells])
-    latent = np.array([mean, mean + rise])
-    dist = MixturePredictive(Gaussian(1.0), link, family, latent, np.full(2, var))
-    low, high = dist.mean()
-    assert high >= low - 1e-12 * abs(low)
-
-
-@given(mean=st.floats(-30.0, 30.0), log_var=st.floats(-20.0, 6.0))
-def test_two_classes_always_sum_to_one(mean: float, log_var: float) -> None:
-    for cells in CELLS.values():
-        dist = MixturePredictive(
-            Bernoulli(), Sigmoid(), coarse(cells), np.array([mean]), np.exp([log_var])
-        )
-        total = np.exp(dist.log_prob(0.0)) + np.exp(dist.log_prob(1.0))
-        assert total[0] == pytest.approx(1.0, abs=1e-12)
-
-
-def test_jensen_between_training_and_prediction() -> None:
-    """E log p ≤ log E p, both through the same cells."""
-    y = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
-    for cells in CELLS.values():
-        dist = MixturePredictive(Bernoulli(), Sigmoid(), coarse(cells), MEAN, VAR)
-        masses = dist.cells.masses(MEAN, VAR)
-        points, weights = dist.cells.stencil()
-        levels = Sigmoid()(points) @ weights
-        expected = np.sum(masses * Bernoulli().log_prob(y[:, None], levels), axis=1)
-        assert np.all(dist.log_prob(y) >= expected - 1e-12)
-    fine = MixturePredictive(Bernoulli(), Sigmoid(), FINE, MEAN, VAR)
-    true = true_expectation(Pair(Bernoulli(), Sigmoid(), y), MEAN, VAR, None)
-    assert np.all(fine.log_prob(y) >= true)
-    step = MixturePredictive(
-        Bernoulli(), Sigmoid(), Indicator(Grid.uniform(-16, 16, 4_000, "average")), MEAN, VAR
-    )
-    np.testing.assert_allclose(step.log_prob(y), fine.log_prob(y), rtol=1e-4)

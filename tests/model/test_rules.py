@@ -240,6 +240,9 @@ def test_libraries_agree(kind: str, library: str) -> None:
         "closed": ClosedForm(),
         "quadrature": Quadrature(),
     }
+    # Quadrature divides by √v and 2v what libraries round differently in log p.
+    ulp = 1e-15 if kind == "quadrature" else 0.0
+    rounding = {"value": 0.0, "d_mean": ulp / np.sqrt(VAR), "d_var": ulp / (2.0 * VAR)}
     rule = rules[kind]
     for pair in CLOSED if kind == "closed" else PAIRS:
         y, mean, var, exposure = arrays(TO_LIBRARY[library], pair.targets, MEAN, VAR, pair.exposure)
@@ -247,14 +250,10 @@ def test_libraries_agree(kind: str, library: str) -> None:
         reference = expected(pair, rule, MEAN, VAR)
         for part in ("value", "d_mean", "d_var"):
             assert type(getattr(got, part)) is type(mean)
-            size = np.max(np.abs(getattr(reference, part)))
-            np.testing.assert_allclose(
-                to_numpy(getattr(got, part)),
-                getattr(reference, part),
-                rtol=1e-11,
-                atol=1e-12 * size,
-                err_msg=str(pair),
-            )
+            wanted = getattr(reference, part)
+            gap = np.abs(to_numpy(getattr(got, part)) - wanted)
+            size = np.max(np.abs(wanted))
+            assert np.all(gap <= 1e-11 * np.abs(wanted) + 1e-12 * size + rounding[part]), pair
         if pair.likelihood.params.size:
             slopes = parameter_slopes(pair.likelihood, pair.link, rule, y, exposure, mean, var)
             assert type(slopes) is type(mean)

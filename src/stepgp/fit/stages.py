@@ -25,7 +25,7 @@ from stepgp.model.rowpass import Model
 from stepgp.model.rules import CellRule, ClosedForm, has_closed_form
 from stepgp.rows.memory import MemoryRows
 
-_SUBSETS = (5_000, 25_000)
+_SUBSETS = (4_096, 24_576)
 _ROUGH, _LATE = 2e-4, 1e-4
 """Nats a row that an iteration must gain at least on a subset, where less is lost in what the
 subset does not know, and on all rows after subsets, where little is left to gain."""
