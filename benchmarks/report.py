@@ -12,6 +12,8 @@ from benchmarks.arms import find as find_arm
 from benchmarks.tasks import TOLERANCE, find
 
 Result = dict[str, Any]
+DEFAULT = "stepgp"
+"""Our arm without any choice made."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +114,18 @@ def rows(results: Sequence[Result], task: str) -> list[Row]:
     return table
 
 
-def ratios(table: Sequence[Row]) -> dict[str, tuple[float, bool] | None]:
-    """Best peer's time over our best arm's, per clock; (value, exact).
+def ratios(
+    table: Sequence[Row], *, only: str | None = None
+) -> dict[str, tuple[float, bool] | None]:
+    """Best peer's time over that of our best arm, or of `only` one, per clock; (value, exact).
 
     Where no peer reached the level in its time, the longest time spent is a lower bound. None
     where we missed the level, or nobody has one.
     """
     found: dict[str, tuple[float, bool] | None] = {}
     for name in ("warm_elbo", "warm_test", "whole_elbo", "whole_test"):
-        ours = [t for r in table if r.ours and (t := getattr(r, name)) is not None]
+        own = [r for r in table if r.ours and only in (None, r.arm)]
+        ours = [t for r in own if (t := getattr(r, name)) is not None]
         theirs = [t for r in table if not r.ours and (t := getattr(r, name)) is not None]
         spent = [r.spent for r in table if not r.ours]
         if not ours or not spent:
@@ -160,11 +165,16 @@ def text(results: Sequence[Result]) -> str:
                 f"{_number(r.whole_elbo):>11}{_number(r.whole_test):>11}{r.spent:>9.1f}"
                 f"  {r.note}"
             )
-        said = [
-            f"{name} {'' if exact else '> '}{value:.1f}×"
-            for name, found in ratios(table).items()
-            if found is not None
-            for value, exact in [found]
-        ]
-        lines.append(f"  best peer / best of ours: {', '.join(said) or 'not available'}")
+        lines.append(f"  best peer / best of ours: {_said(ratios(table))}")
+        lines.append(f"  best peer / our defaults: {_said(ratios(table, only=DEFAULT))}")
     return "\n".join(lines)
+
+
+def _said(found: dict[str, tuple[float, bool] | None]) -> str:
+    parts = [
+        f"{name} {'' if exact else '> '}{value:.1f}×"
+        for name, ratio in found.items()
+        if ratio is not None
+        for value, exact in [ratio]
+    ]
+    return ", ".join(parts) or "level not reached"

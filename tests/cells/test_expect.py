@@ -179,6 +179,25 @@ def test_values_far_away_cost_no_digits() -> None:
             np.testing.assert_allclose(expected.d_mean, reference.d_mean, rtol=1e-9)
 
 
+@pytest.mark.parametrize("deviation", [1.0, 2.0, 3.0, 4.0])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_functions_that_outgrow_a_normal_tail(family: type, deviation: float) -> None:
+    """eᶠ peaks √v deviations away from the mean, e²ᶠ twice as far: windows widen."""
+    cells = family(Grid.uniform(-60.0, 60.0, 500, "midpoint"))
+    mean = np.linspace(-8.0, 8.0, 700)
+    var = np.full(len(mean), deviation**2)
+    values = np.stack([np.exp(cells.nodes), -np.exp(-cells.nodes), np.exp(2.0 * cells.nodes)])
+    if deviation > 2.0:
+        values = values[:2]
+    reference, _ = by_masses(cells, values, mean, var)
+    shared = cells.expect(values, mean, var)
+    own = cells.expect_rowwise(np.tile(values[0], (len(mean), 1)), mean, var)
+    for part in ("value", "d_mean", "d_var"):
+        wanted = getattr(reference, part)
+        np.testing.assert_allclose(getattr(shared, part), wanted, rtol=1e-10)
+        np.testing.assert_allclose(getattr(own, part), wanted[:, 0], rtol=1e-10)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @given(
     jumps=st.lists(st.floats(0.0, 10.0), min_size=2, max_size=12),

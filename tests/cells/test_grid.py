@@ -110,3 +110,27 @@ def test_options_are_checked() -> None:
     for low, high in ((1.0, 1.0), (2.0, 1.0), (0.0, np.inf), (np.nan, 1.0)):
         with pytest.raises(ValueError, match=f"low must be below high .* got {low} and {high}"):
             Grid.uniform(low, high, 5)
+
+
+@pytest.mark.parametrize("rule", ["upper", "midpoint", "average"])
+def test_extended_adds_cells_of_the_same_width(rule: str) -> None:
+    grid = Grid.uniform(-1.0, 2.0, 31, rule)  # type: ignore[arg-type]
+    far = grid.extended(-7.35, 40.0)
+    assert far.edges[0] <= -7.35 < far.edges[1]
+    assert far.edges[-2] < 40.0 <= far.edges[-1]
+    np.testing.assert_allclose(np.diff(far.edges), np.diff(grid.edges)[0], rtol=1e-12)
+    assert far.rule == rule
+    # What one range asks for stands where it stands for another.
+    near = grid.extended(-3.0, 5.0)
+    shared = np.isin(far.edges, near.edges)
+    np.testing.assert_array_equal(far.edges[shared], near.edges)
+    assert grid.extended(-1.0, 2.0) is grid
+    assert Grid(np.array([0.4])).extended(-3.0, 3.0).n_cells == 2  # one edge has no width
+
+
+def test_extended_reaches_anywhere_with_few_cells() -> None:
+    grid = Grid.uniform(0.0, 1.0, 101).extended(-1e12, 1e300)
+    assert grid.edges[0] <= -1e12
+    assert grid.edges[-1] >= 1e300
+    assert grid.n_cells < 30_000
+    assert np.all(np.diff(grid.edges) > 0.0)

@@ -12,6 +12,7 @@ from stepgp.kernels import RBF
 from stepgp.likelihoods import Gaussian
 from stepgp.links import Sigmoid
 from tests.estimators.data import BINARY, COUNTS, REAL, X, classifier, regressor
+from tests.likelihoods.minimal import Exponential as Waiting
 
 WRONG: list[tuple[str, Any, str]] = [
     ("kernel", "rbf", "kernel must be a kernel of stepgp.kernels.*got 'rbf'"),
@@ -76,6 +77,27 @@ def test_every_parameter_is_checked() -> None:
 def test_likelihood(likelihood: Any) -> None:
     with pytest.raises(ValueError, match=r"Unknown likelihood .*expected one of .*Gaussian\(\)"):
         regressor(likelihood).fit(X, REAL)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "link", "y", "message"),
+    [
+        (
+            "bernoulli",
+            lambda f: np.clip(0.5 + 0.3 * f, 0.0, 1.0),
+            BINARY,
+            r"log g = -inf at .*np.clip",
+        ),
+        ("poisson", lambda f: np.maximum(f, 0.0), COUNTS, r"log g = -inf at the latent value -"),
+        (Waiting(), lambda f: np.maximum(f, 0.0), COUNTS + 0.5, r"has g = 0 at .*inside \(0, ∞\)"),
+    ],
+    ids=["clipped", "relu", "own likelihood"],
+)
+def test_link_that_reaches_the_end_of_its_levels(
+    likelihood: Any, link: Any, y: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        regressor(likelihood, link=link).fit(X, y)
 
 
 def test_link_onto_too_much() -> None:

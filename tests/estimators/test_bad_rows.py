@@ -126,6 +126,15 @@ def test_targets(likelihood: str, y: Any, message: str) -> None:
         regressor(likelihood).fit(X, y)
 
 
+def test_missing_targets_are_not_blamed() -> None:
+    """The row that is named is the first impossible one, and only those are counted."""
+    y = np.full(N, -1.0)
+    y[0] = np.nan
+    with warnings.catch_warnings(), pytest.raises(ValueError, match=r"-1.0 in row 1 .*39 of 40"):
+        warnings.simplefilter("ignore", UserWarning)
+        regressor("poisson").fit(X, y)
+
+
 @pytest.mark.parametrize(("weight", "message"), WEIGHTS.values(), ids=WEIGHTS.keys())
 @pytest.mark.parametrize("kind", [StepGPClassifier, StepGPRegressor])
 def test_weights(kind: Callable[[], Any], weight: Any, message: str) -> None:

@@ -154,6 +154,17 @@ def test_inducing(inducing: Any) -> None:
     assert model.score(X, REAL) > 0.8
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_first_rows_are_those_of_the_user() -> None:
+    """In the order given, without zero weights and repeats; one step hardly moves them."""
+    rows, y = np.concatenate([X[:1], X]), np.concatenate([REAL[:1], REAL])
+    weight = np.ones(N + 1)
+    weight[3] = 0.0
+    model = regressor(inducing="first", n_inducing=4, max_iter=1)
+    model.fit(rows, y, sample_weight=weight)
+    np.testing.assert_allclose(model.inducing_, X[[0, 1, 3, 4]], atol=0.4)
+
+
 def test_there_are_never_more_inducing_inputs_than_rows() -> None:
     assert regressor(n_inducing=500).fit(X, REAL).inducing_.shape == (N, 2)
     assert regressor(n_inducing="auto").fit(X, REAL).inducing_.shape == (N, 2)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepgp import StepGPRegressor
 from stepgp.kernels import RBF, Positive
 from stepgp.likelihoods import Gaussian
 from tests.estimators.data import BINARY, LABELS, REAL, TARGETS, X_NEW, N, X, classifier, regressor
@@ -32,6 +33,20 @@ def test_weight_is_repetition(make: Any, y: Any) -> None:
     plain = make().fit(X[repeated], y[repeated])
     np.testing.assert_allclose(outputs(weighted), outputs(plain), rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(weighted.elbo_, plain.elbo_, rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_automatic_number_of_inducing_inputs_counts_distinct_rows() -> None:
+    """10,001 rows of weight 2, and as many of weight 0, are 10,001 rows like their repeats."""
+    few = np.linspace(0.0, 1.0, 10_001)[:, None]
+    twice = np.concatenate([few, few])
+    weight = np.repeat([2.0, 0.0], 10_001)
+    models = [
+        StepGPRegressor(max_iter=1, tol=0.1).fit(rows, np.sin(9.0 * rows[:, 0]), sample_weight=w)
+        for rows, w in ((twice, weight), (twice, None))
+    ]
+    assert [len(model.inducing_) for model in models] == [100, 100]
+    np.testing.assert_array_equal(models[0].inducing_, models[1].inducing_)
 
 
 @EVERY_MODEL
@@ -90,4 +105,5 @@ def test_score_takes_weights() -> None:
     assert model.score(X, BINARY, sample_weight=~wrong) == 1.0
     real = regressor().fit(X, REAL)
     kept = np.arange(N) < 30
-    assert real.score(X, REAL, sample_weight=kept) == real.score(X[kept], REAL[kept])
+    alone = real.score(X[kept], REAL[kept])
+    assert real.score(X, REAL, sample_weight=kept) == pytest.approx(alone, rel=1e-14)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
+from stepgp._array.linalg import NotPositiveDefinite
 from stepgp.cells import Grid, Indicator
 from stepgp.fit import fit_rows
 from stepgp.fit.estep import e_step
@@ -17,7 +19,8 @@ from stepgp.likelihoods import Bernoulli
 from stepgp.links import Sigmoid
 from stepgp.model import ZeroMean
 from stepgp.model.fitted import Standardisation
-from stepgp.model.rowpass import Model
+from stepgp.model.posterior import posterior_of
+from stepgp.model.rowpass import Model, row_pass
 from stepgp.model.rules import CellRule
 from stepgp.rows import MemoryRows
 from tests.fit.problems import options, prior, prior_state
@@ -41,6 +44,23 @@ def test_a_fit_ends_where_it_should(banana: MemoryRows, ard: bool) -> None:
     assert fit.elbo > -0.27
     assert fit.diagnostics.outcome.is_sound
     assert fit.diagnostics.restarts == 0
+
+
+def test_it_kills_passes_without_a_guard(banana: MemoryRows) -> None:
+    """Full steps from pass to pass soon leave no posterior where f may be wide."""
+    kernel = RBF(1.0, np.exp(4.0), ard=False).for_features(2)
+    model = Model(kernel, ZeroMean(), Bernoulli(), Sigmoid(), CellRule(CELLS), banana.X[:10])
+    start = prior_state(model).sites
+
+    def unguarded() -> None:
+        q = posterior_of(start)
+        for _ in range(15):
+            q = posterior_of(banana.reduce(partial(row_pass, model, q)).sites.whitened(q.factor))
+
+    with pytest.raises(NotPositiveDefinite, match="precision"):
+        unguarded()
+    guarded = e_step(banana, model, start, tolerance=1e-6, max_passes=100)
+    assert guarded.elbo / len(banana) > -0.51
 
 
 @pytest.mark.parametrize("log_variance", [0.0, 2.0, 4.0])

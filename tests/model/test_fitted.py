@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from stepgp.cells import Grid, Hat
 from stepgp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
 from stepgp.links import Affine, Exp, Identity, Link, Probit, Sigmoid
-from stepgp.model import GaussianPredictive, MixturePredictive, expected_log_prob
+from stepgp.model import GaussianPredictive, LinearMean, MixturePredictive, expected_log_prob
 from stepgp.model.fitted import FittedModel, Standardisation
 from stepgp.model.posterior import marginals
 from tests.model.scenes import inputs, scene
@@ -29,6 +31,7 @@ def fitted(likelihood: Likelihood, link: Link) -> FittedModel:
         likelihood=likelihood,
         link=link,
         cells=CELLS,
+        cells_grow=False,
     )
 
 
@@ -52,6 +55,12 @@ def test_weights_are_repeats() -> None:
     repeated = Standardisation.of(np.repeat(rows, count, axis=0), None)
     np.testing.assert_allclose(weighted.shift, repeated.shift, rtol=1e-12)
     np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_columns_whose_squares_are_no_floats(scale: float) -> None:
+    rows = scale * inputs(40, 4)
+    np.testing.assert_allclose(Standardisation.of(rows, None).forward(rows).std(axis=0), 1.0)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -3.7e8, 1e-300])
@@ -134,6 +143,39 @@ def test_everything_else_predicts_a_mixture(likelihood: Likelihood, link: Link) 
     np.testing.assert_array_equal(dist.log_prob(1.0), expected.log_prob(1.0))
     trained = expected_log_prob(likelihood, link, CELLS, np.ones(20), mean, var).value
     assert np.all(dist.log_prob(1.0) >= trained - 1e-12)
+
+
+FAR = UNITS.backward(np.array([[40.0, -3.0], [-60.0, 2.0], [0.1, 0.2]]))
+
+
+def test_rows_beyond_the_cells_get_cells_of_their_own() -> None:
+    """A linear mean leaves the grid; E e^(μ+v/2) and the variance of a mixture go with it."""
+    made = scene(Poisson(), Exp(), mean_function=LinearMean(0.2, np.array([0.15, -0.1])))
+    model = replace(
+        fitted(Poisson(), Exp()),
+        kernel=made.model.kernel,
+        mean_function=made.model.mean_function,
+        inducing=made.model.inducing,
+        q=made.q,
+        cells=Hat(Grid.uniform(-4.0, 4.0, 160, "midpoint")),
+        cells_grow=True,
+    )
+    mean, var = model.latent(FAR)
+    assert np.min(mean) < -4.0
+    assert np.max(mean) > 4.0
+    dist = model.predictive(FAR)
+    np.testing.assert_allclose(dist.mean(), np.exp(mean + 0.5 * var), rtol=1e-3)
+    noise = replace(model, likelihood=StudentT(0.1, 5.0), link=Identity()).predictive(FAR)
+    np.testing.assert_allclose(noise.mean(), mean, rtol=1e-9, atol=1e-9)
+    # A row sees the same cells whatever the others need, up to the kink where those end.
+    alone = [model.predictive(row[None]).mean()[0] for row in FAR]
+    np.testing.assert_allclose(alone, dist.mean(), rtol=1e-7)
+
+
+def test_cells_of_the_users_own_stay_as_they_are() -> None:
+    far = fitted(Poisson(), Exp()).predictive(UNITS.backward(np.full((1, 2), 1e3)))
+    assert isinstance(far, MixturePredictive)
+    assert far.cells is CELLS
 
 
 def test_exposure_reaches_the_prediction() -> None:

@@ -50,7 +50,7 @@ def test_sums_are_their_formulas(scene: Scene) -> None:
     scale = np.max(np.abs(quadratic))
     np.testing.assert_allclose(got.sites.quadratic, quadratic, rtol=1e-9, atol=1e-12 * scale)
     np.testing.assert_array_equal(got.sites.quadratic, got.sites.quadratic.T)
-    spread = Spread.of(mean, var, weight, width=0.0)
+    spread = Spread.of(mean, var, weight)
     assert astuple(got.spread) == pytest.approx(astuple(spread), rel=1e-11)
 
 
@@ -78,21 +78,6 @@ def test_some_sites_are_negative() -> None:
     np.testing.assert_allclose(
         sums.sites.quadratic, quadratic, rtol=1e-9, atol=1e-12 * np.max(np.abs(quadratic))
     )
-
-
-def test_narrow_rows_are_weighed() -> None:
-    """Weight of the rows with √v below half of `cell_width`."""
-    scene = SCENES["bernoulli-probit-weights"]
-    model, weight = scene.model, scene.block.weight
-    _, var = marginals(scene.q, model.kernel, model.mean_function, model.inducing, scene.block.X)
-    deviation = np.sort(np.sqrt(var))
-    width = float(deviation[15] + deviation[16])  # half of it lies between two deviations
-    sums = row_pass(model, scene.q, scene.block, cell_width=width)
-    assert sums.spread.narrow == pytest.approx(
-        np.sum(weight[np.sqrt(var) < 0.5 * width]), rel=1e-14
-    )
-    assert 0.0 < sums.spread.narrow < np.sum(weight)
-    assert run(scene).spread.narrow == 0.0
 
 
 # ---- the gradient, (a, W) held
@@ -204,10 +189,8 @@ def test_every_library_gives_the_same_sums(scene: Scene, library: str) -> None:
     X, y, weight, exposure = arrays(
         TO_LIBRARY[library], block.X, block.y, block.weight, block.exposure
     )
-    got = row_pass(
-        scene.model, scene.q, RowBlock(X, y, weight, exposure), gradient=True, cell_width=0.5
-    )
-    expected = row_pass(scene.model, scene.q, block, gradient=True, cell_width=0.5)
+    got = row_pass(scene.model, scene.q, RowBlock(X, y, weight, exposure), gradient=True)
+    expected = row_pass(scene.model, scene.q, block, gradient=True)
     assert_equal_sums(got, expected, 1e-10)
     assert isinstance(got.value, float)
     assert isinstance(got.sites.quadratic, np.ndarray)

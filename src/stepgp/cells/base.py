@@ -50,6 +50,15 @@ class CellFamily(ABC):
         """The same family on the same span with twice as many cells."""
 
     @abstractmethod
+    def extended(self, low: float, high: float) -> CellFamily:
+        """The same cells and more beyond them, so that they resolve `low` to `high`."""
+
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """p where halving the cells of a smooth function takes its error to 2⁻ᵖ."""
+
+    @abstractmethod
     def masses(self, mean: Array, var: Array) -> Array:
         """w_k(mean, var), (n, K); relative accuracy is kept in both tails."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -14,6 +15,9 @@ Rule = Literal["upper", "midpoint", "average"]
 # Three-point Gauss–Legendre rule on (−1, 1): the average of a cubic over a cell is exact.
 _GAUSS_POINTS = np.array([-np.sqrt(0.6), 0.0, np.sqrt(0.6)])
 _GAUSS_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
+
+_EVEN_STEPS, _GROWTH = 4_096, 1.05
+"""Cells that may be added on a side before they grow: a range of any size needs few thousand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +98,37 @@ class Grid:
         middle = 0.5 * (self.edges[1:] + self.edges[:-1])
         return Grid(np.sort(np.concatenate([self.edges, middle])), self.rule)
 
+    def extended(self, low: float, high: float) -> Grid:
+        """More cells of the median width on either side until they reach `low` and `high`.
+
+        They stand where they would for any other range, so that rows see the same cells whatever
+        other rows ask for.
+        """
+        if len(self.edges) < 2 or (self.edges[0] <= low and high <= self.edges[-1]):
+            return self
+        width = float(np.median(np.diff(self.edges)))
+        left = self.edges[0] - _steps(width, self.edges[0] - low)[::-1]
+        right = self.edges[-1] + _steps(width, high - self.edges[-1])
+        return Grid(np.concatenate([left, self.edges, right]), self.rule)
+
 
 def marginal_range(mean: Array, var: Array, *, deviations: float = 6.0) -> tuple[float, float]:
     """The smallest interval that contains mean ± deviations·√var of every row."""
     centre, spread = to_numpy(mean), deviations * np.sqrt(to_numpy(var))
     return float(np.min(centre - spread)), float(np.max(centre + spread))
+
+
+def _steps(width: float, reach: float) -> Floats:
+    """width, 2·width, … up to the first beyond `reach`; growing where these would be too many."""
+    count = max(0, math.ceil(reach / width))
+    if count <= _EVEN_STEPS:
+        return width * np.arange(1.0, count + 1.0)
+    # Σ γ^j from 1 to m reaches r/width at m = log(1 + r (γ − 1)/(γ width))/log γ.
+    further = (reach - _EVEN_STEPS * width) * (_GROWTH - 1.0) / (_GROWTH * width)
+    growing = np.power(
+        _GROWTH, np.arange(1.0, math.ceil(math.log1p(further) / math.log(_GROWTH)) + 1)
+    )
+    return width * np.cumsum(np.concatenate([np.ones(_EVEN_STEPS), growing]))
 
 
 def _check_count(n_cells: int) -> None:

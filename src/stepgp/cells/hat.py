@@ -12,7 +12,7 @@ from stepgp._array.namespace import Array, Floats, like, namespace
 from stepgp._array.special import normal_remainder_pdf, ramp_ratio
 from stepgp.cells.base import CellFamily, Expectation, Table
 from stepgp.cells.grid import Grid
-from stepgp.cells.windows import in_windows
+from stepgp.cells.windows import in_windows, largest_at_ends
 
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _LOG_SQRT_2PI = math.log(_SQRT_2PI)
@@ -46,6 +46,13 @@ class Hat(CellFamily):
 
     def refined(self) -> Hat:
         return Hat(self.grid.refined())
+
+    def extended(self, low: float, high: float) -> Hat:
+        return Hat(self.grid.extended(low, high))
+
+    @property
+    def order(self) -> int:
+        return 2
 
     def masses(self, mean: Array, var: Array) -> Array:
         """E hat_k(f) = hat_k(μ) + second divided difference of tail ramps ρ_j.
@@ -110,25 +117,26 @@ class Hat(CellFamily):
         slopes = _slopes(values, self._spacing(mean))
         kinks = slopes[:, 1:] - slopes[:, :-1]
 
-        def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
+        def window(near: slice, rows: Array, mean: Array, var: Array) -> tuple[Expectation, float]:
             xp = namespace(mean)
             segment, anchor, beyond = self._place(mean)
             slope = xp.take(slopes, segment, axis=1).T
             here = xp.take(values, anchor, axis=1).T + slope * beyond[:, None]
             local = kinks[:, near].T
             tail, density, ramp, deviation = _tail_ramps(nodes[near], mean, var)
-            return Expectation(
+            found = Expectation(
                 ramp @ local + here,
                 tail @ local + slope,
                 (density @ local) / (2.0 * deviation),
             )
+            return found, largest_at_ends(values, near.start - 1, near.stop)
 
         return in_windows(nodes, mean, var, window)
 
     def expect_table(self, table: Table, mean: Array, var: Array) -> Expectation:
         nodes, spacing = self.nodes, self._spacing(mean)
 
-        def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
+        def window(near: slice, rows: Array, mean: Array, var: Array) -> tuple[Expectation, float]:
             xp = namespace(mean)
             # One node more on each side gives the slopes on both sides of the near ones.
             first, last = max(near.start - 1, 0), min(near.stop, len(nodes) - 1)
@@ -140,11 +148,12 @@ class Hat(CellFamily):
             slopes = slopes[:, near.start - first : near.stop - first + 1]
             local = slopes[:, 1:] - slopes[:, :-1]
             tail, density, ramp, deviation = _tail_ramps(nodes[near], mean, var)
-            return Expectation(
+            found = Expectation(
                 xp.sum(ramp * local, axis=1) + here,
                 xp.sum(tail * local, axis=1) + slope,
                 xp.sum(density * local, axis=1) / (2.0 * deviation[:, 0]),
             )
+            return found, largest_at_ends(own, 0, last - first)
 
         return in_windows(nodes, mean, var, window)
 

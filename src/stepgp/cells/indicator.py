@@ -16,7 +16,7 @@ from stepgp._array.special import (
 )
 from stepgp.cells.base import CellFamily, Expectation, Table
 from stepgp.cells.grid import Grid
-from stepgp.cells.windows import in_windows
+from stepgp.cells.windows import in_windows, largest_at_ends
 
 
 @final
@@ -39,6 +39,14 @@ class Indicator(CellFamily):
 
     def refined(self) -> Indicator:
         return Indicator(self.grid.refined())
+
+    def extended(self, low: float, high: float) -> Indicator:
+        return Indicator(self.grid.extended(low, high))
+
+    @property
+    def order(self) -> int:
+        """A level read off-centre is wrong by the slope, one of the middle by the curvature."""
+        return 1 if self.grid.rule == "upper" else 2
 
     def masses(self, mean: Array, var: Array) -> Array:
         """Φ(b) − Φ(a) = [μ in the cell] + first difference of signed tails.
@@ -84,23 +92,24 @@ class Indicator(CellFamily):
         edges = self.grid.edges
         jumps = values[:, 1:] - values[:, :-1]
 
-        def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
+        def window(near: slice, rows: Array, mean: Array, var: Array) -> tuple[Expectation, float]:
             local = jumps[:, near].T
             z, deviation = _standardised(edges[near], mean, var)
             tail, density = normal_remainder_pdf(z)
             z *= density
-            return Expectation(
+            found = Expectation(
                 namespace(mean).take(values, self._cell_of(mean), axis=1).T + tail @ local,
                 (density @ local) / deviation,
                 (z @ local) / (-2.0 * deviation * deviation),
             )
+            return found, largest_at_ends(values, near.start, near.stop)
 
         return in_windows(edges, mean, var, window)
 
     def expect_table(self, table: Table, mean: Array, var: Array) -> Expectation:
         edges = self.grid.edges
 
-        def window(near: slice, rows: Array, mean: Array, var: Array) -> Expectation:
+        def window(near: slice, rows: Array, mean: Array, var: Array) -> tuple[Expectation, float]:
             xp = namespace(mean)
             own = table(rows, slice(near.start, near.stop + 1))
             cell = self._cell_of(mean) - near.start
@@ -109,11 +118,12 @@ class Indicator(CellFamily):
             z, deviation = _standardised(edges[near], mean, var)
             tail, density = normal_remainder_pdf(z)
             density *= local
-            return Expectation(
+            found = Expectation(
                 xp.sum(tail * local, axis=1) + here,
                 xp.sum(density, axis=1) / deviation[:, 0],
                 xp.sum(z * density, axis=1) / (-2.0 * var),
             )
+            return found, largest_at_ends(own, 0, near.stop - near.start)
 
         return in_windows(edges, mean, var, window)
 

@@ -95,8 +95,8 @@ class StepGPEstimator(BaseEstimator, ABC):
 
     def _fit_model(self, data: TrainingData, likelihood: Likelihood) -> None:
         """Canonical rows, standardised, fitted; sets every fitted attribute."""
-        settings = Settings.of(vars(self), likelihood, data.X.shape)
         rows = canonical(data.X, data.y, data.weight, data.exposure)
+        settings = Settings.of(vars(self), likelihood, rows.X.shape)
         units = Units.of(rows, likelihood, standardize=settings.standardize)
         start, link = units.into(likelihood.initial(rows.y, rows.weight), settings.link)
         # Sorted rows are no sample of all: nested subsets are heads of a shuffled table.
@@ -110,7 +110,8 @@ class StepGPEstimator(BaseEstimator, ABC):
         )
         prior = Prior(settings.kernel, settings.mean_function, start, link)
         with progress_bar(verbose=settings.verbose) as report:
-            fit = fit_rows(memory, prior, settings.options(units, len(rows.y)), report)
+            options = settings.options(units, data.counted().X)
+            fit = fit_rows(memory, prior, options, report)
         self._keep(fit, units, settings.link)
 
     def _keep(self, fit: Fit, units: Units, link: Link) -> None:
@@ -124,6 +125,7 @@ class StepGPEstimator(BaseEstimator, ABC):
             likelihood=likelihood,
             link=link,
             cells=fit.cells,
+            cells_grow=self.cells is None,
         )
         self.kernel_ = fit.model.kernel
         self.likelihood_ = likelihood

@@ -28,7 +28,7 @@ from stepgp.fit.options import Options
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
-from stepgp.model.inducing import InducingMethod
+from stepgp.model.inducing import InducingMethod, first_rows
 from stepgp.model.means import MeanFunction
 from stepgp.rows.memory import BLOCK
 
@@ -56,7 +56,7 @@ class Settings:
     def of(
         cls, parameters: dict[str, Any], likelihood: Likelihood, shape: tuple[int, int]
     ) -> Settings:
-        """From the attributes that an estimator's `__init__` sets, for rows (n, D)."""
+        """From the attributes that an estimator's `__init__` sets, for distinct rows (n, D)."""
         n_rows, n_features = shape
         cells, n_cells = checked_cells(parameters["cells"], parameters["n_cells"])
         return cls(
@@ -75,13 +75,16 @@ class Settings:
             inducing=inducing_inputs(parameters["inducing"], parameters["n_inducing"], n_features),
         )
 
-    def options(self, units: Units, n_rows: int) -> Options:
-        """The options of a fit to that many distinct rows, in those units."""
+    def options(self, units: Units, X: Floats) -> Options:
+        """The options of a fit in those units to rows whose inputs come in that order."""
         inducing = self.inducing
+        if isinstance(inducing, str) and inducing == "first":
+            # Of the rows as the user ordered them, not as a fit does.
+            inducing = first_rows(X, self.n_inducing)
         if not isinstance(inducing, str):
             inducing = units.inputs.forward(inducing)
         return Options(
-            n_inducing=min(self.n_inducing, n_rows),
+            n_inducing=self.n_inducing,
             inducing=inducing,
             cells=self.cells,
             n_cells=self.n_cells,

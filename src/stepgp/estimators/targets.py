@@ -33,6 +33,10 @@ class TrainingData:
             None if self.exposure is None else self.exposure[kept],
         )
 
+    def counted(self) -> TrainingData:
+        """The rows whose weight is not zero."""
+        return self if self.weight is None else self.where(self.weight > 0)
+
 
 def two_classes(y: npt.NDArray[Any], weight: Floats | None) -> tuple[npt.NDArray[Any], Floats]:
     """The two labels in sorted order, and 0.0 or 1.0 for every row."""
@@ -95,10 +99,7 @@ def numeric_targets(y: Any, n_rows: int) -> Floats:
 
 def check_support(likelihood: Likelihood, y: Floats) -> None:
     """Raise where a target that is not NaN has no probability, naming its row."""
-    missing, valid = np.isnan(y), likelihood.valid_targets(y)
-    if missing.any() and valid.any():
-        y = np.where(missing, y[valid][0], y)
-    likelihood.check_targets(y)
+    likelihood.check_targets(y, missing=np.isnan(y))
 
 
 def without_missing(data: TrainingData, *, stacklevel: int) -> TrainingData:

@@ -14,9 +14,10 @@ from stepgp.cells.base import CellFamily
 from stepgp.fit.loop import Progress
 from stepgp.fit.options import Options, Prior
 from stepgp.fit.outcome import Outcome
-from stepgp.fit.resolution import Resolution, predictive_cells
+from stepgp.fit.resolution import Resolution, predictive_cells, resolution_of
 from stepgp.fit.stages import Summit, climb_in_stages
 from stepgp.fit.start import best_constant
+from stepgp.model.fitted import predicts_gaussian
 from stepgp.model.inducing import choose_inducing
 from stepgp.model.posterior import Posterior
 from stepgp.model.rowpass import Model
@@ -34,11 +35,14 @@ class Diagnostics:
 
     outcome: Outcome
     rows: int
-    """Distinct rows that took part: fewer than there are where these were enough for `tol`."""
+    """Distinct rows that the hyperparameters were fitted to: fewer than there are where these were
+    enough for `tol`. The posterior has seen all."""
     jitter: float
     n_cells: int | None
     """Cells of the training objective; None where it is in closed form."""
     resolution: Resolution | None
+    """How fine the cells are, of the training objective or, where that is in closed form, of the
+    predictions; None where those need no cells either."""
     constant_log_prob: float
     """Log-likelihood per unit of weight of the best model that ignores X."""
     restarts: int
@@ -79,7 +83,7 @@ def fit_rows(
                 summit = climb_in_stages(rows, model, constant[0], options, report)
             except NotPositiveDefinite:
                 continue
-            fits.append(_fit_of(summit, constant[1]))
+            fits.append(_fit_of(summit, rows, options, constant[1]))
             if fits[-1].elbo >= constant[1] - _SLACK - _PRICE / rows.total_weight:
                 return replace(
                     fits[-1], diagnostics=replace(fits[-1].diagnostics, restarts=attempt)
@@ -113,21 +117,27 @@ def _first_model(
     return Model(kernel, mean_function, prior.likelihood, prior.link, ClosedForm(), inducing)
 
 
-def _fit_of(summit: Summit, constant_log_prob: float) -> Fit:
-    step, state = summit.run.evaluation.e_step, summit.run.evaluation.state
+def _fit_of(summit: Summit, rows: MemoryRows, options: Options, constant_log_prob: float) -> Fit:
+    step, model = summit.run.evaluation.e_step, summit.run.evaluation.state.model
+    cells, resolution = options.cells, summit.resolution
+    if cells is None:
+        wanted = None if options.n_cells is None else summit.cells
+        cells = wanted or predictive_cells(model, step, summit.cells)
+    if resolution is None and not predicts_gaussian(model.likelihood, model.link):
+        resolution = resolution_of(rows, model, cells, step.q)
     return Fit(
-        model=state.model,
+        model=model,
         q=step.q,
         elbo=step.elbo / summit.weight,
         objective=summit.run.evaluation.objective,
-        cells=summit.cells or predictive_cells(state.model, step),
+        cells=cells,
         history=summit.history,
         diagnostics=Diagnostics(
             outcome=summit.run.outcome,
             rows=summit.rows,
             jitter=step.q.factor.jitter,
             n_cells=None if summit.cells is None else summit.cells.n_cells,
-            resolution=summit.resolution,
+            resolution=resolution,
             constant_log_prob=constant_log_prob,
             restarts=0,
         ),

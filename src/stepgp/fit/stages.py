@@ -22,7 +22,7 @@ from stepgp.fit.resolution import (
 )
 from stepgp.model.inducing import kmeans
 from stepgp.model.rowpass import Model
-from stepgp.model.rules import CellRule, ClosedForm, has_closed_form
+from stepgp.model.rules import CellRule, ClosedForm, check_levels, has_closed_form
 from stepgp.rows.memory import MemoryRows
 
 _SUBSETS = (4_096, 24_576)
@@ -46,8 +46,9 @@ class Summit:
     resolution: Resolution | None
     history: tuple[Progress, ...]
     rows: int
+    """How many rows the hyperparameters were fitted to."""
     weight: float
-    """How many rows took part, and their total weight."""
+    """Total weight of the rows that q(u) has seen."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ def climb_in_stages(
     """Climb on a few rows with a few inducing inputs, then on more, then on all.
 
     Each stage starts from the state before: its sites are moved to the new inducing inputs and
-    scaled to the new number of rows. It is the last where more rows could teach a prediction no
-    more than the tolerance.
+    scaled to the new number of rows. Hyperparameters stay where more rows could teach a prediction
+    no more than the tolerance; q(u) has seen all rows in the end.
     """
     stages = _plan(len(rows), options.tolerance)
     inducing = model.inducing
@@ -86,26 +87,30 @@ def climb_in_stages(
         model = replace(model, inducing=half)
     cells = _first_cells(model, constant, options)
     state = State.prior(_through(cells, model), jitter=options.jitter, largest=_LARGEST_JITTER)
-    history: list[Progress] = []
-    summit: Summit | None = None
-    seen = 0.0
-    for stage in stages:
-        subset = rows.head(stage.n_rows)
-        if summit is not None:
-            state = summit.run.evaluation.state
-            ratio = subset.total_weight / seen
-            state = replace(state, sites=state.sites.rescaled(ratio))
-            if len(state.model.inducing) < len(inducing):
-                state = moved_to(state, inducing=inducing)
+    first, *later = stages
+    subset = rows.head(first.n_rows)
+    summit = _climb_and_refine(
+        subset, state, cells, first, options, report, max_iter=options.max_iter, damped=True
+    )
+    for stage in later:
+        settled = _yet_to_learn(summit, subset) < options.tolerance
+        if settled and stage is not stages[-1]:
+            continue
+        subset, before = rows.head(stage.n_rows), summit
+        state = before.run.evaluation.state
+        ratio = subset.total_weight / before.weight
+        state = replace(state, sites=state.sites.rescaled(ratio))
+        if len(state.model.inducing) < len(inducing):
+            state = moved_to(state, inducing=inducing)
+        max_iter = 0 if settled else options.max_iter
         summit = _climb_and_refine(
-            subset, state, cells, stage, options, report, damped=summit is None
+            subset, state, before.cells, stage, options, report, max_iter=max_iter, damped=False
         )
-        cells, seen = summit.cells, summit.weight
-        history.extend(summit.history)
-        if _yet_to_learn(summit, subset) < options.tolerance:
-            break
-    assert summit is not None
-    return replace(summit, history=tuple(history))
+        summit = replace(summit, history=before.history + summit.history)
+        if settled:
+            run = replace(summit.run, outcome=before.run.outcome)
+            summit = replace(summit, run=run, rows=before.rows)
+    return summit
 
 
 def _yet_to_learn(summit: Summit, rows: MemoryRows) -> float:
@@ -134,10 +139,11 @@ def _climb_and_refine(
     options: Options,
     report: Callable[[Progress], None],
     *,
+    max_iter: int,
     damped: bool,
 ) -> Summit:
     """Climb; where the cells turn out too coarse or too short, once more on better ones."""
-    run = _climb(rows, state, stage, options, report, max_iter=options.max_iter, damped=damped)
+    run = _climb(rows, state, stage, options, report, max_iter=max_iter, damped=damped)
     history = list(run.history)
     if cells is None:
         return Summit(run, None, None, tuple(history), len(rows), rows.total_weight)
@@ -159,8 +165,8 @@ def _climb_and_refine(
         small = abs(resolution.change) < _SAME
         cells, state = finer, run.evaluation.state
         state = replace(state, model=_through(cells, state.model))
-        max_iter, ended = (0, run.outcome) if small else (options.max_iter, None)
-        run = _climb(rows, state, stage, options, report, max_iter=max_iter, damped=False)
+        again, ended = (0, run.outcome) if small else (max_iter, None)
+        run = _climb(rows, state, stage, options, report, max_iter=again, damped=False)
         run = replace(run, outcome=ended or run.outcome)
         history.extend(run.history)
         resolution = _measured(rows, run, cells)
@@ -197,7 +203,7 @@ def _climb(
 
 
 def _measured(rows: MemoryRows, run: Climb, cells: CellFamily) -> Resolution:
-    return resolution_of(rows, run.evaluation.state.model, cells, run.evaluation.e_step)
+    return resolution_of(rows, run.evaluation.state.model, cells, run.evaluation.e_step.q)
 
 
 def _first_cells(model: Model, constant: float, options: Options) -> CellFamily | None:
@@ -214,4 +220,7 @@ def _first_cells(model: Model, constant: float, options: Options) -> CellFamily 
 
 def _through(cells: CellFamily | None, model: Model) -> Model:
     """The model seen through these cells, or in closed form."""
-    return replace(model, rule=ClosedForm() if cells is None else CellRule(cells))
+    if cells is None:
+        return replace(model, rule=ClosedForm())
+    check_levels(cells, model.link, model.likelihood.features, model.likelihood.support)
+    return replace(model, rule=CellRule(cells))

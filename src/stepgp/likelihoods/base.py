@@ -67,9 +67,15 @@ class Likelihood(ABC):
         return np.isfinite(y)
 
     @final
-    def check_targets(self, y: npt.NDArray[np.generic]) -> None:
-        """Raise ValueError naming the first row whose target has no probability."""
-        invalid = np.flatnonzero(~self.valid_targets(y))
+    def check_targets(
+        self, y: npt.NDArray[np.generic], missing: npt.NDArray[np.bool_] | None = None
+    ) -> None:
+        """Raise ValueError naming the first row whose target has no probability.
+
+        Rows that are `missing` need none.
+        """
+        wrong = ~self.valid_targets(y)
+        invalid = np.flatnonzero(wrong if missing is None else wrong & ~missing)
         if invalid.size:
             row = int(invalid[0])
             raise ValueError(

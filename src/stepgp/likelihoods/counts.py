@@ -14,6 +14,8 @@ from stepgp._array.special import log_gamma
 from stepgp.likelihoods.base import Likelihood
 from stepgp.links import Feature, Support
 
+_MOST = 1e15
+
 
 @final
 @dataclass(frozen=True)
@@ -55,8 +57,16 @@ class Poisson(Likelihood):
     def cdf(self, y: Floats, level: Floats) -> Floats:
         """Q(⌊y⌋ + 1, g), the regularised upper incomplete gamma function."""
         whole = np.floor(y)
-        upper = scipy_special.gammaincc(np.where(whole < 0.0, 0.0, whole) + 1.0, level)
-        return np.where(whole < 0.0, 0.0, np.asarray(upper, dtype=np.float64))
+        upper = scipy_special.gammaincc(np.maximum(whole, 0.0) + 1.0, level)
+        upper = np.where(np.isposinf(whole), 1.0, np.asarray(upper, dtype=np.float64))
+        return np.where(whole < 0.0, 0.0, upper)
 
     def sample(self, level: Floats, generator: np.random.Generator) -> Floats:
-        return generator.poisson(level).astype(np.float64)
+        """Beyond 1e15 by the normal distribution, which NumPy's whole numbers do not reach."""
+        draws = generator.poisson(np.minimum(level, _MOST)).astype(np.float64)
+        large = level > _MOST
+        if large.any():
+            rate = level[large]
+            noise = generator.standard_normal(rate.shape)
+            draws[large] = rate + np.where(np.isinf(rate), 0.0, np.sqrt(rate) * noise)
+        return draws

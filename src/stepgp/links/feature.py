@@ -42,6 +42,11 @@ class Feature(Enum):
     LOG_COMPLEMENT = "log(1 − g)"
 
     @property
+    def is_log(self) -> bool:
+        """Whether it keeps digits that the level itself has lost."""
+        return self in (Feature.LOG, Feature.LOG_COMPLEMENT)
+
+    @property
     def domain(self) -> Support:
         """The levels where the feature is finite."""
         match self:

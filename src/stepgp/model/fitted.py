@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from stepgp._array.namespace import Floats
 from stepgp.cells.base import CellFamily
+from stepgp.cells.grid import marginal_range
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
@@ -30,8 +31,13 @@ class Standardisation:
     @classmethod
     def of(cls, columns: Floats, weight: Floats | None) -> Standardisation:
         """Weighted mean and standard deviation; a constant column is only shifted."""
-        shift = np.average(columns, axis=0, weights=weight)
-        scale = np.sqrt(np.average((columns - shift) ** 2, axis=0, weights=weight))
+        # In units of the largest value, so that no square overflows or vanishes.
+        unit = np.max(np.abs(columns), axis=0, initial=0.0)
+        unit = np.where(unit > 0.0, unit, 1.0)
+        relative = columns / unit
+        centre = np.average(relative, axis=0, weights=weight)
+        spread = np.sqrt(np.average((relative - centre) ** 2, axis=0, weights=weight))
+        shift, scale = unit * centre, unit * spread
         # Rounding leaves a constant column a deviation of a few ulp of its value.
         constant = scale <= 1e-14 * np.maximum(np.abs(shift), 1e-300)
         return cls(shift, np.where(constant, 1.0, scale))
@@ -47,6 +53,11 @@ class Standardisation:
         return self.shift + self.scale * columns
 
 
+def predicts_gaussian(likelihood: Likelihood, link: Link) -> bool:
+    """Whether p(y) is N(y | E g(f), Var g(f) + σ²), without cells."""
+    return likelihood.gaussian_noise is not None and link.image(np.zeros(1), np.ones(1)) is not None
+
+
 @dataclass(frozen=True, eq=False)
 class FittedModel:
     """q(f) on standardised inputs, with likelihood, link and cells in the user's units."""
@@ -59,6 +70,8 @@ class FittedModel:
     likelihood: Likelihood
     link: Link
     cells: CellFamily
+    cells_grow: bool = True
+    """Whether more cells are added where rows look beyond these."""
 
     def latent(self, X: Floats, *, n_jobs: int = 1) -> tuple[Floats, Floats]:
         """Mean and variance of f at every row."""
@@ -79,7 +92,10 @@ class FittedModel:
         image, noise = self.link.image(mean, var), self.likelihood.gaussian_noise
         if image is not None and noise is not None:
             return GaussianPredictive(image[0], np.sqrt(image[1] + noise))
-        return MixturePredictive(self.likelihood, self.link, self.cells, mean, var, exposure)
+        cells = self.cells
+        if self.cells_grow:
+            cells = cells.extended(*marginal_range(mean, var))
+        return MixturePredictive(self.likelihood, self.link, cells, mean, var, exposure)
 
     def _block(self, X: Floats) -> tuple[Floats, Floats]:
         inputs = self.inputs.forward(X)

@@ -27,8 +27,7 @@ def choose_inducing(
 ) -> Floats:
     """At most `n_inducing` distinct inputs, chosen from (or as centres of) the rows."""
     if method == "first":
-        _, first_seen = np.unique(X, axis=0, return_index=True)
-        return X[np.sort(first_seen)[:n_inducing]]
+        return first_rows(X, n_inducing)
     if len(X) > _CANDIDATES:
         chosen = np.sort(generator.choice(len(X), _CANDIDATES, replace=False))
         X, weight = X[chosen], None if weight is None else weight[chosen]
@@ -39,6 +38,12 @@ def choose_inducing(
     if method == "greedy":
         return distinct[greedy_variance(distinct, n_inducing, kernel)]
     return kmeans(distinct, mass, n_inducing, generator)
+
+
+def first_rows(X: Floats, n_rows: int) -> Floats:
+    """The first distinct rows, in their order (the paper's choice)."""
+    _, first_seen = np.unique(X, axis=0, return_index=True)
+    return X[np.sort(first_seen)[:n_rows]]
 
 
 def kmeans(X: Floats, weight: Floats, n_centres: int, generator: np.random.Generator) -> Floats:

@@ -20,11 +20,9 @@ class Spread:
     """Σ w μ"""
     square: float
     """Σ w (μ² + v)"""
-    narrow: float
-    """Weight of rows whose √v is below a given width."""
 
     @classmethod
-    def of(cls, mean: Array, var: Array, weight: Array, *, width: float) -> Spread:
+    def of(cls, mean: Array, var: Array, weight: Array) -> Spread:
         xp = namespace(mean)
         deviation = xp.sqrt(var)
         return cls(
@@ -33,7 +31,6 @@ class Spread:
             weight=float(xp.sum(weight)),
             total=float(xp.sum(weight * mean)),
             square=float(xp.sum(weight * (mean * mean + var))),
-            narrow=float(xp.sum(weight * xp.astype(deviation < width, weight.dtype))),
         )
 
     def __add__(self, other: Spread) -> Spread:
@@ -43,7 +40,6 @@ class Spread:
             self.weight + other.weight,
             self.total + other.total,
             self.square + other.square,
-            self.narrow + other.narrow,
         )
 
     def core(self, deviations: float) -> tuple[float, float]:

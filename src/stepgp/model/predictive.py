@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from stepgp._array.namespace import Floats
+from stepgp._array.namespace import Array, Floats, to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
@@ -106,27 +106,32 @@ class GaussianPredictive(Predictive):
 @final
 @dataclass(frozen=True, eq=False)
 class MixturePredictive(Predictive):
-    """p(y_i) = Σ_k w_k(μ_i, v_i) p(y_i | e_i g_k): nothing of size (n, K) outlives a block."""
+    """p(y_i) = Σ_k w_k(μ_i, v_i) p(y_i | e_i g_k): nothing of size (n, K) outlives a block.
+
+    Latent marginals and exposures may be arrays of any library; results are NumPy.
+    """
 
     likelihood: Likelihood
     link: Link
     cells: CellFamily
-    latent_mean: Floats
-    latent_var: Floats
-    exposure: Floats | None = None
+    latent_mean: Array
+    latent_var: Array
+    exposure: Array | None = None
 
     def __len__(self) -> int:
-        return len(self.latent_mean)
+        return self.latent_mean.shape[0]
 
     def mean(self) -> Floats:
-        return np.concatenate([block.mean() for _, block in self._blocks()])
+        return np.concatenate([to_numpy(block.mean()) for _, block in self._blocks()])
 
     def var(self) -> Floats:
-        return np.concatenate([block.var() for _, block in self._blocks()])
+        return np.concatenate([to_numpy(block.var()) for _, block in self._blocks()])
 
     def log_prob(self, y: npt.ArrayLike) -> Floats:
         targets = _targets(y, len(self))
-        return np.concatenate([block.log_prob(targets[rows]) for rows, block in self._blocks()])
+        return np.concatenate(
+            [to_numpy(block.log_prob(targets[rows])) for rows, block in self._blocks()]
+        )
 
     def cdf(self, y: npt.ArrayLike) -> Floats:
         targets = _targets(y, len(self))
@@ -149,7 +154,7 @@ class MixturePredictive(Predictive):
     def _blocks(self) -> Iterator[tuple[slice, Mixture]]:
         size = max(1, _ENTRIES // self.cells.n_cells)
         for start in range(0, len(self), size):
-            rows = slice(start, start + size)
+            rows = slice(start, min(start + size, len(self)))
             yield (
                 rows,
                 Mixture(

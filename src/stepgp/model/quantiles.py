@@ -51,8 +51,12 @@ def discrete_quantile(cdf: Cdf, p: float, centre: Floats) -> Floats:
             break
         low = np.where(short, high, low)
         high = np.where(short, 2.0 * high + 1.0, high)
-    while np.any(high - low > 1.0):
-        middle = np.floor(0.5 * (low + high))
+    while True:
+        middle = np.floor(low + 0.5 * (high - low))
+        # Beyond 2⁵³, where not every whole number is a float, the middle may be an end.
+        between = (low < middle) & (middle < high)
+        if not between.any():
+            return high
         enough = cdf(middle, rows) >= target
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return high
+        low = np.where(between & ~enough, middle, low)
+        high = np.where(between & enough, middle, high)

@@ -84,14 +84,7 @@ class RowSums:
 
 # A step too far may overflow, as rates of counts do: the value tells, and the E-step turns back.
 @np.errstate(over="ignore", invalid="ignore")
-def row_pass(
-    model: Model,
-    q: Posterior,
-    block: RowBlock,
-    *,
-    gradient: bool = False,
-    cell_width: float = 0.0,
-) -> RowSums:
+def row_pass(model: Model, q: Posterior, block: RowBlock, *, gradient: bool = False) -> RowSums:
     """One block's share of the ELBO, of the next sites' sums and of the gradient.
 
     K_zx, T = W K_zx; mean = m(x) + K_xz a; var = k_xx − colsum(K_zx ∘ T);
@@ -141,7 +134,7 @@ def row_pass(
         value=float(xp.sum(value)),
         sites=sites,
         gradient=slopes,
-        spread=Spread.of(mean, var, weight, width=0.5 * cell_width),
+        spread=Spread.of(mean, var, weight),
     )
 
 

@@ -17,7 +17,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from stepgp._array.namespace import Array, like, namespace
 from stepgp._array.special import logsumexp
 from stepgp.cells.base import CellFamily, Expectation
-from stepgp.links import Feature, Link
+from stepgp.links import Feature, Link, Support
 
 
 class LevelFunction(Protocol):
@@ -143,6 +143,26 @@ def feature_levels(cells: CellFamily, link: Link, feature: Feature) -> Array:
             return (link.feature(Feature.VALUE, points) @ weights) ** 2
         case Feature.LOG | Feature.LOG_COMPLEMENT:
             return logsumexp(link.feature(feature, points) + np.log(weights), axis=-1)
+
+
+def check_levels(
+    cells: CellFamily, link: Link, features: tuple[Feature, ...], support: Support
+) -> None:
+    """Raise ValueError where a cell's level has no finite features, or is no level at all."""
+    for feature in features or (Feature.VALUE,):
+        with np.errstate(all="ignore"):
+            table = feature_levels(cells, link, feature)
+        wrong = ~np.isfinite(table)
+        if not features:
+            wrong |= (table <= support.low) | (table >= support.high)
+        if wrong.any():
+            cell = int(np.argmax(wrong))
+            raise ValueError(
+                f"The link {link!r} has {feature.value} = {table[cell]:g} at the latent value "
+                f"{cells.nodes[cell]:.4g}, so log p(y | g) is not finite there. A link must stay "
+                f"inside {support}: keep the function away from its ends, for example with "
+                "np.clip(g, 1e-9, 1 - 1e-9)."
+            )
 
 
 def has_closed_form(link: Link, features: tuple[Feature, ...]) -> bool:
