@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
+from array_api_compat import is_numpy_array
+from scipy.linalg import blas, lapack
 
-from stepgp._array.namespace import Floats
+from stepgp._array.namespace import Array, Floats, namespace
 
 
 class NotPositiveDefinite(ArithmeticError):
@@ -55,6 +56,21 @@ def factorise(matrix: Floats, *, jitter: float, largest: float = 1e-3) -> Factor
         f"The kernel matrix of {len(matrix)} inducing inputs is not positive definite even with "
         f"a relative jitter of {largest:g}. Try fewer inducing inputs, or a shorter lengthscale."
     )
+
+
+def column_dots(A: Array, B: Array) -> Array:
+    """Σ_i a_ij b_ij, (n,)."""
+    if is_numpy_array(A):  # no array of the products
+        return np.einsum("ij,ij->j", A, B)
+    return namespace(A).sum(A * B, axis=0)
+
+
+def add_outer(A: Array, left: Array, right: Array) -> Array:
+    """A + left rightᵀ, in the memory of A."""
+    if is_numpy_array(A) and A.dtype == np.float64 and A.flags.c_contiguous:
+        return blas.dger(1.0, right, left, a=A.T, overwrite_a=1).T  # no array of the product
+    A += left[:, None] * right
+    return A
 
 
 def symmetric(matrix: Floats) -> Floats:

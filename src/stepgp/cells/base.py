@@ -11,8 +11,8 @@ import numpy as np
 
 from stepgp._array.namespace import Array, Floats, namespace
 
-Table = Callable[[Array, slice], Array]
-"""(indices of rows, slice of cells) ↦ the values of these rows' functions on these cells."""
+Table = Callable[[Array, Array], Array]
+"""(n indices of rows, (n, W) cells) ↦ the values of these rows' functions on cells of each."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,9 @@ class CellFamily(ABC):
         """`expect_table` for a table that is there already, (n, K)."""
         xp = namespace(values)
         return self.expect_table(
-            lambda rows, cells: xp.take(values[:, cells], rows, axis=0), mean, var
+            lambda rows, cells: xp.take_along_axis(xp.take(values, rows, axis=0), cells, axis=1),
+            mean,
+            var,
         )
 
     @property

@@ -12,7 +12,7 @@ from stepgp._array.namespace import Array, Floats, like, namespace
 from stepgp._array.special import normal_remainder_pdf, ramp_ratio
 from stepgp.cells.base import CellFamily, Expectation, Table
 from stepgp.cells.grid import Grid
-from stepgp.cells.windows import in_windows, largest_at_ends
+from stepgp.cells.windows import columns, in_windows, shared_sizes
 
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _LOG_SQRT_2PI = math.log(_SQRT_2PI)
@@ -61,7 +61,7 @@ class Hat(CellFamily):
         reflected to its small side, so a far node is never a difference of large numbers.
         """
         xp = namespace(mean)
-        _, _, ramp, _ = _tail_ramps(self.nodes, mean, var)
+        _, _, ramp, _ = _tail_ramps(like(self.nodes, mean), mean, var)
         distance = like(self.nodes, mean) - mean[:, None]
         mass = _second_difference(ramp, self._spacing(mean)) + self._at(distance)
         return xp.maximum(mass, xp.zeros_like(mass))
@@ -71,7 +71,7 @@ class Hat(CellFamily):
 
         Φ is a step and its tail beyond, differenced apart to keep the digits of far nodes.
         """
-        tail, density, _, deviation = _tail_ramps(self.nodes, mean, var)
+        tail, density, _, deviation = _tail_ramps(like(self.nodes, mean), mean, var)
         density /= 2.0 * deviation
         spacing = self._spacing(mean)
         below = mean[:, None] >= like(self.nodes, mean)
@@ -113,49 +113,43 @@ class Hat(CellFamily):
 
         Only nodes near the mean add to the interpolant at it, so values far away cost no digits.
         """
-        nodes = self.nodes
+        xp = namespace(values)
         slopes = _slopes(values, self._spacing(mean))
         kinks = slopes[:, 1:] - slopes[:, :-1]
+        nodes = like(self.nodes, mean)
 
-        def window(near: slice, rows: Array, mean: Array, var: Array) -> tuple[Expectation, float]:
-            xp = namespace(mean)
+        def window(rows: Array, near: Array, mean: Array, var: Array) -> Expectation:
             segment, anchor, beyond = self._place(mean)
-            slope = xp.take(slopes, segment, axis=1).T
-            here = xp.take(values, anchor, axis=1).T + slope * beyond[:, None]
-            local = kinks[:, near].T
-            tail, density, ramp, deviation = _tail_ramps(nodes[near], mean, var)
-            found = Expectation(
-                ramp @ local + here,
-                tail @ local + slope,
-                (density @ local) / (2.0 * deviation),
-            )
-            return found, largest_at_ends(values, near.start - 1, near.stop)
+            slope = xp.take(slopes, segment, axis=1)
+            here = xp.take(values, anchor, axis=1) + slope * beyond
+            return _add_ramps(here, slope, columns(kinks, near), columns(nodes, near), mean, var)
 
-        return in_windows(nodes, mean, var, window)
+        found = in_windows(self.nodes, mean, var, window, shared_sizes(values))
+        return Expectation(found.value.T, found.d_mean.T, found.d_var.T)
 
     def expect_table(self, table: Table, mean: Array, var: Array) -> Expectation:
-        nodes, spacing = self.nodes, self._spacing(mean)
+        xp = namespace(mean)
+        nodes, last = like(self.nodes, mean), len(self.nodes) - 1
 
-        def window(near: slice, rows: Array, mean: Array, var: Array) -> tuple[Expectation, float]:
-            xp = namespace(mean)
+        def window(rows: Array, near: Array, mean: Array, var: Array) -> Expectation:
             # One node more on each side gives the slopes on both sides of the near ones.
-            first, last = max(near.start - 1, 0), min(near.stop, len(nodes) - 1)
-            own = table(rows, slice(first, last + 1))
-            slopes = _slopes(own, spacing[first:last])
+            start = near[:, :1]
+            around = xp.concat([start - 1, near, near[:, -1:] + 1], axis=1)
+            at = xp.clip(around, 0, last)
+            own, x = table(rows, at), columns(nodes, at)
+            rise, run = own[:, 1:] - own[:, :-1], x[:, 1:] - x[:, :-1]
+            slopes = xp.where(run > 0, rise / xp.where(run > 0, run, xp.ones_like(run)), 0.0)
             segment, anchor, beyond = self._place(mean)
-            slope = xp.take_along_axis(slopes, segment[:, None] - first, axis=1)[:, 0]
-            here = xp.take_along_axis(own, anchor[:, None] - first, axis=1)[:, 0] + slope * beyond
-            slopes = slopes[:, near.start - first : near.stop - first + 1]
-            local = slopes[:, 1:] - slopes[:, :-1]
-            tail, density, ramp, deviation = _tail_ramps(nodes[near], mean, var)
-            found = Expectation(
-                xp.sum(ramp * local, axis=1) + here,
-                xp.sum(tail * local, axis=1) + slope,
-                xp.sum(density * local, axis=1) / (2.0 * deviation[:, 0]),
-            )
-            return found, largest_at_ends(own, 0, last - first)
+            # `own` begins with node start − 1, `slopes` with the segment before node `start`.
+            slope = xp.take_along_axis(slopes, segment[:, None] - start, axis=1)[:, 0]
+            here = xp.take_along_axis(own, anchor[:, None] - start + 1, axis=1)[:, 0]
+            here = here + slope * beyond
+            return _add_ramps(here, slope, slopes[:, 1:] - slopes[:, :-1], x[:, 1:-1], mean, var)
 
-        return in_windows(nodes, mean, var, window)
+        def sizes(rows: Array, at: Array) -> Array:
+            return xp.abs(table(rows, at[:, None])[:, 0])
+
+        return in_windows(self.nodes, mean, var, window, sizes)
 
     def _place(self, points: Array) -> tuple[Array, Array, Array]:
         """Each point's segment of the line (0 before the first node), anchor, distance past it."""
@@ -179,11 +173,30 @@ class Hat(CellFamily):
         return xp.clip(xp.minimum(rise, fall), 0.0, 1.0)
 
 
-def _tail_ramps(nodes: Floats, mean: Array, var: Array) -> tuple[Array, Array, Array, Array]:
-    """Φ(z) − [z ≥ 0], φ(z), ρ = √v (φ(z) − |z| Φ(−|z|)) at every node, and √v as a column."""
+def _add_ramps(
+    here: Array, slope: Array, kinks: Array, nodes: Array, mean: Array, var: Array
+) -> Expectation:
+    """ĥ(μ) + Σ_j κ_j ρ_j with its derivatives slope + Σ_j κ_j (Φ_j − [z_j ≥ 0]), Σ_j κ_j φ_j/2√v.
+
+    `nodes` (n, W) are the near ones of each row, `kinks` (n, W) or (R, n, W) those of its function.
+    """
+    xp = namespace(mean)
+    tail, density, ramp, deviation = _tail_ramps(nodes, mean, var)
+    return Expectation(
+        xp.vecdot(kinks, ramp) + here,
+        xp.vecdot(kinks, tail) + slope,
+        xp.vecdot(kinks, density) / (2.0 * deviation[:, 0]),
+    )
+
+
+def _tail_ramps(nodes: Array, mean: Array, var: Array) -> tuple[Array, Array, Array, Array]:
+    """Φ(z) − [z ≥ 0], φ(z), ρ = √v (φ(z) − |z| Φ(−|z|)) at every node, and √v as a column.
+
+    Nodes are (K,), or (n, W) for some of each row.
+    """
     xp = namespace(mean)
     deviation = xp.sqrt(var)[:, None]
-    z = mean[:, None] - like(nodes, mean)
+    z = mean[:, None] - nodes
     z /= deviation
     tail, density = normal_remainder_pdf(z)
     z *= tail

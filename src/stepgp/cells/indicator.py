@@ -16,7 +16,7 @@ from stepgp._array.special import (
 )
 from stepgp.cells.base import CellFamily, Expectation, Table
 from stepgp.cells.grid import Grid
-from stepgp.cells.windows import in_windows, largest_at_ends
+from stepgp.cells.windows import columns, in_windows, shared_sizes
 
 
 @final
@@ -55,7 +55,7 @@ class Indicator(CellFamily):
         in their own tail, so a far cell keeps its relative digits.
         """
         xp = namespace(mean)
-        z, _ = _standardised(self.grid.edges, mean, var)
+        z, _ = _standardised(like(self.grid.edges, mean), mean, var)
         above = z < 0  # the edge lies above the mean
         tail, _ = normal_tail(xp.abs(z))
         step = xp.astype(above, z.dtype)
@@ -66,7 +66,7 @@ class Indicator(CellFamily):
 
     def mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
         """∂Φ((e−μ)/s)/∂μ = −φ/s and ∂/∂v = −zφ/2v with z = (e−μ)/s at every edge e."""
-        z, deviation = _standardised(self.grid.edges, mean, var)
+        z, deviation = _standardised(like(self.grid.edges, mean), mean, var)
         _, density = normal_cdf_pdf(z)
         by_mean = -density / deviation
         by_var = density * z / (2.0 * deviation * deviation)
@@ -89,53 +89,57 @@ class Indicator(CellFamily):
 
         Only edges near the mean add to its own level, so levels far away cost no digits.
         """
-        edges = self.grid.edges
-        jumps = values[:, 1:] - values[:, :-1]
+        xp = namespace(values)
+        edges, jumps = like(self.grid.edges, mean), values[:, 1:] - values[:, :-1]
 
-        def window(near: slice, rows: Array, mean: Array, var: Array) -> tuple[Expectation, float]:
-            local = jumps[:, near].T
-            z, deviation = _standardised(edges[near], mean, var)
-            tail, density = normal_remainder_pdf(z)
-            z *= density
-            found = Expectation(
-                namespace(mean).take(values, self._cell_of(mean), axis=1).T + tail @ local,
-                (density @ local) / deviation,
-                (z @ local) / (-2.0 * deviation * deviation),
-            )
-            return found, largest_at_ends(values, near.start, near.stop)
+        def window(rows: Array, near: Array, mean: Array, var: Array) -> Expectation:
+            here = xp.take(values, self._cell_of(mean), axis=1)
+            return _add_tails(here, columns(jumps, near), columns(edges, near), mean, var)
 
-        return in_windows(edges, mean, var, window)
+        found = in_windows(self.grid.edges, mean, var, window, shared_sizes(values))
+        return Expectation(found.value.T, found.d_mean.T, found.d_var.T)
 
     def expect_table(self, table: Table, mean: Array, var: Array) -> Expectation:
-        edges = self.grid.edges
+        xp = namespace(mean)
+        edges = like(self.grid.edges, mean)
 
-        def window(near: slice, rows: Array, mean: Array, var: Array) -> tuple[Expectation, float]:
-            xp = namespace(mean)
-            own = table(rows, slice(near.start, near.stop + 1))
-            cell = self._cell_of(mean) - near.start
-            here = xp.take_along_axis(own, cell[:, None], axis=1)[:, 0]
-            local = own[:, 1:] - own[:, :-1]
-            z, deviation = _standardised(edges[near], mean, var)
-            tail, density = normal_remainder_pdf(z)
-            density *= local
-            found = Expectation(
-                xp.sum(tail * local, axis=1) + here,
-                xp.sum(density, axis=1) / deviation[:, 0],
-                xp.sum(z * density, axis=1) / (-2.0 * var),
-            )
-            return found, largest_at_ends(own, 0, near.stop - near.start)
+        def window(rows: Array, near: Array, mean: Array, var: Array) -> Expectation:
+            # Edge j lies between the cells j and j + 1.
+            own = table(rows, xp.concat([near, near[:, -1:] + 1], axis=1))
+            cell = self._cell_of(mean)[:, None] - near[:, :1]
+            here = xp.take_along_axis(own, cell, axis=1)[:, 0]
+            return _add_tails(here, own[:, 1:] - own[:, :-1], columns(edges, near), mean, var)
 
-        return in_windows(edges, mean, var, window)
+        def sizes(rows: Array, at: Array) -> Array:
+            return xp.abs(table(rows, at[:, None])[:, 0])
+
+        return in_windows(self.grid.edges, mean, var, window, sizes)
 
     def _cell_of(self, points: Array) -> Array:
         """The index of the cell [l_k, u_k) that contains each point."""
         return namespace(points).searchsorted(like(self.grid.edges, points), points, side="right")
 
 
-def _standardised(edges: Floats, mean: Array, var: Array) -> tuple[Array, Array]:
+def _add_tails(here: Array, jumps: Array, edges: Array, mean: Array, var: Array) -> Expectation:
+    """h(μ) + Σ_j J_j (Φ_j − [z_j ≥ 0]) with its derivatives Σ_j J_j φ_j/√v and −Σ_j J_j z_jφ_j/2v.
+
+    `edges` (n, W) are the near ones of each row, `jumps` (n, W) or (R, n, W) those of its function.
+    """
+    xp = namespace(mean)
+    z, deviation = _standardised(edges, mean, var)
+    tail, density = normal_remainder_pdf(z)
+    z *= density
+    return Expectation(
+        xp.vecdot(jumps, tail) + here,
+        xp.vecdot(jumps, density) / deviation[:, 0],
+        xp.vecdot(jumps, z) / (-2.0 * var),
+    )
+
+
+def _standardised(edges: Array, mean: Array, var: Array) -> tuple[Array, Array]:
     """z = (μ − e)/√v at every edge, and √v as a column."""
     deviation = namespace(mean).sqrt(var)[:, None]
-    z = mean[:, None] - like(edges, mean)
+    z = mean[:, None] - edges
     z /= deviation
     return z, deviation
 

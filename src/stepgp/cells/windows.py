@@ -1,4 +1,4 @@
-"""Rows grouped by where they look, so that each meets only the knots within its reach."""
+"""Rows grouped by how many knots they see, so that each meets only those within its reach."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
+from array_api_compat import is_numpy_array
 
 from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp.cells.base import Expectation
@@ -15,51 +17,104 @@ REACH = 7.5
 _WIDER = 4.0 / 3.0
 _NEGLIGIBLE = 3e-11
 """What a function may weigh at the end of a window, in its own unit (nats)."""
-_ROWS = 512  # of a group: its arrays stay in the cache of one core
+_NARROWEST = 8
+_ENTRIES = 25_000
+"""Rows × knots of a group: its arrays stay in the cache, and below what glibc gives back."""
 
-Window = Callable[[slice, Array, Array, Array], tuple[Expectation, float]]
-"""(knots within reach, rows, mean, var) ↦ expectation for these rows, and the largest absolute
-value that their functions have at the ends of the window."""
+_WORTH = 6_000
+"""Rows × knots that take as long as the calls of NumPy for another group."""
 
-
-def largest_at_ends(values: Array, first: int, last: int) -> float:
-    """max |values| in two columns, as far as there are such."""
-    xp = namespace(values)
-    first, last = max(first, 0), min(last, values.shape[1] - 1)
-    ends = xp.stack([values[:, first], values[:, last]])
-    return float(xp.max(xp.abs(ends)))
+Sizes = Callable[[Array, Array], Array]
+"""(rows, knots) ↦ |value| of each row's function at one knot of each row, (n,)."""
+Window = Callable[[Array, Array, Array, Array], Expectation]
+"""(rows, knots, mean, var) ↦ expectation of these n rows over the knots (n, W) of each."""
 
 
-def in_windows(knots: Floats, mean: Array, var: Array, function: Window) -> Expectation:
-    """`function` on groups of rows with neighbouring means, put together in the rows' order.
+def in_windows(
+    knots: Floats, mean: Array, var: Array, function: Window, sizes: Sizes | None = None
+) -> Expectation:
+    """`function` on groups of rows that see equally many knots, put together in the rows' order.
 
-    `function` sees the slice of `knots` that lies within 7.5 deviations of a mean of the group.
-    Where it has grown so much up to there that even a normal tail of it counts, as eᶠ may, the
-    window is widened until it does not.
+    A row sees the knots (indices of them) within 7.5 deviations of its mean. Where its function
+    has grown so much up to there that even a normal tail of it counts, as eᶠ may, it sees more;
+    without `sizes` it is known not to.
     """
     xp = namespace(mean)
-    knots = to_numpy(like(knots, mean))  # in the rows' precision, so that all comparisons agree
-    order = xp.argsort(mean)
-    deviation = xp.sqrt(var)
+    first, count = _reach(like(knots, mean), mean, var, sizes)
+    groups = _groups(to_numpy(count), len(knots))
     parts: list[Expectation] = []
-    n_rows = mean.shape[0]
-    for start in range(0, n_rows, _ROWS):
-        rows = order[start : min(start + _ROWS, n_rows)]
-        centre, spread, own_var = (xp.take(array, rows) for array in (mean, deviation, var))
-        reach = REACH
-        while True:
-            low = np.searchsorted(knots, float(xp.min(centre - reach * spread)), side="left")
-            high = np.searchsorted(knots, float(xp.max(centre + reach * spread)), side="right")
-            part, at_ends = function(slice(int(low), int(high)), rows, centre, own_var)
-            if at_ends * math.exp(-0.5 * reach * reach) <= _NEGLIGIBLE:
-                break
-            if low == 0 and high == len(knots):
-                break
-            reach *= _WIDER
-        parts.append(part)
-    back = xp.argsort(order)
+    for rows, width in groups:
+        chosen = like(rows, first)
+        start = xp.clip(xp.take(first, chosen), max=len(knots) - width)
+        near = start[:, None] + like(np.arange(width), first)[None, :]
+        parts.append(function(chosen, near, xp.take(mean, chosen), xp.take(var, chosen)))
+    if len(parts) == 1:
+        return parts[0]
+    order = np.concatenate([rows for rows, _ in groups])
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    there = like(back, first)
     return Expectation(
-        xp.take(xp.concat([part.value for part in parts]), back, axis=0),
-        xp.take(xp.concat([part.d_mean for part in parts]), back, axis=0),
-        xp.take(xp.concat([part.d_var for part in parts]), back, axis=0),
+        xp.take(xp.concat([part.value for part in parts], axis=-1), there, axis=-1),
+        xp.take(xp.concat([part.d_mean for part in parts], axis=-1), there, axis=-1),
+        xp.take(xp.concat([part.d_var for part in parts], axis=-1), there, axis=-1),
     )
+
+
+def columns(values: Array, index: Array) -> Array:
+    """values[…, index] for a matrix of indices."""
+    if is_numpy_array(values):
+        return np.take(values, index, axis=-1)
+    xp = namespace(values)
+    flat = xp.take(values, xp.reshape(index, (-1,)), axis=-1)
+    return xp.reshape(flat, (*values.shape[:-1], *index.shape))
+
+
+def shared_sizes(values: Array) -> Sizes | None:
+    """The largest of several functions, (R, K), that all rows share; None where all are small."""
+    xp = namespace(values)
+    largest = xp.max(xp.abs(values), axis=0)
+    if not float(xp.max(largest)) * math.exp(-0.5 * REACH * REACH) > _NEGLIGIBLE:
+        return None
+    return lambda rows, at: xp.take(largest, at)
+
+
+def _reach(knots: Array, mean: Array, var: Array, sizes: Sizes | None) -> tuple[Array, Array]:
+    """The first knot that each row sees, and how many."""
+    xp = namespace(mean)
+    deviation = xp.sqrt(var)
+    last_knot = knots.shape[0] - 1
+    reach = REACH * xp.ones_like(mean)
+    while True:
+        first = xp.searchsorted(knots, mean - reach * deviation, side="left")
+        end = xp.searchsorted(knots, mean + reach * deviation, side="right")
+        if sizes is None:
+            break
+        rows = xp.arange(mean.shape[0], dtype=first.dtype, device=mean.device)
+        ends = xp.clip(first - 1, min=0), xp.clip(end, max=last_knot)
+        largest = xp.maximum(sizes(rows, ends[0]), sizes(rows, ends[1]))
+        short = largest * xp.exp(-0.5 * reach * reach) > _NEGLIGIBLE
+        short = short & ((first > 0) | (end <= last_knot))
+        if not xp.any(short):
+            break
+        reach = xp.where(short, _WIDER * reach, reach)
+    return first, end - first
+
+
+def _groups(count: Floats, n_knots: int) -> list[tuple[npt.NDArray[np.intp], int]]:
+    """Rows by the next power of two of what they see, in pieces that fit the cache.
+
+    Few rows join those that see twice as much: a group of their own would cost more.
+    """
+    width, found = _NARROWEST, list[tuple[npt.NDArray[np.intp], int]]()
+    left = np.arange(len(count))
+    while len(left):
+        width = min(width, n_knots)
+        narrow = count[left] <= width
+        rows = left[narrow]
+        if width == n_knots or len(rows) * width >= _WORTH or len(rows) == len(left):
+            pieces = -(-len(rows) * width // _ENTRIES)
+            found.extend((piece, width) for piece in np.array_split(rows, pieces))
+            left = left[~narrow]
+        width *= 2
+    return found

@@ -46,6 +46,7 @@ def e_step(
     reference: float = np.nan,
     damped: bool = False,
     max_passes: int = 15,
+    gradient: bool = True,
 ) -> EStep:
     """Repeat row pass → new sums → new q until a further step would gain ≤ `tolerance` nats,
     or a `share` of the change against `reference`, the ELBO of the last accepted θ.
@@ -53,15 +54,16 @@ def e_step(
     The gain of a step is predicted as KL(q‖q_new), exact where the likelihood is Gaussian, so
     convergence is known before the pass that would confirm it. A step that lowers the ELBO, or
     leaves no posterior, is halved, down to 2⁻⁶; then the last good state is returned. `damped`
-    starts with ρ = 0.3 until the ELBO has risen once.
+    starts with ρ = 0.3 until the ELBO has risen once. The rows' sums come with a `gradient` if
+    asked for.
     """
     allowed_fall = _FALL * rows.total_weight
     step = _FIRST_STEP if damped else 1.0
     predicted, enough = np.inf, tolerance
     q, good = posterior_of(start), None
     for passes in range(1, max_passes + 1):
-        gradient = predicted <= _CLOSE * enough or passes == max_passes
-        sums = _pass(rows, model, q, gradient=gradient)
+        perhaps_last = predicted <= _CLOSE * enough or passes == max_passes
+        sums = _pass(rows, model, q, gradient=gradient and perhaps_last)
         elbo = sums.value - q.kl
         if np.isfinite(elbo) and (good is None or elbo >= good.elbo - allowed_fall):
             step = step if good is None else min(1.0, 2.0 * step)
@@ -74,13 +76,14 @@ def e_step(
         step, onward = _advance(good, step)
         good = replace(good, onward=onward, passes=passes)
         predicted = good.gain / step
-        if predicted <= enough and good.rows.gradient is not None:
+        complete = good.rows.gradient is not None or not gradient
+        if predicted <= enough and complete:
             break
         q = onward
     assert good is not None
     if predicted > enough:  # out of passes: a gain so large is no forecast
         good = replace(good, onward=good.q)
-    if good.rows.gradient is not None:
+    if good.rows.gradient is not None or not gradient:
         return good
     return replace(good, rows=_pass(rows, model, good.q, gradient=True), passes=good.passes + 1)
 

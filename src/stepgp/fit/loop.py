@@ -141,7 +141,15 @@ def climb(
     """
     begun = time.perf_counter()
     precision = _precision(_CAREFUL if patience > 1 else _ROUGH, tolerance)
-    first = evaluate(rows, start.model, start, precision, damped=damped, max_passes=40)
+    first = evaluate(
+        rows,
+        start.model,
+        start,
+        precision,
+        damped=damped,
+        max_passes=40,
+        gradient=max_iter > 0,
+    )
     if max_iter == 0:
         return Climb(first, Outcome.CONVERGED, False, ())
     accepted = _Accepted(parameters_of(start.model), first)

@@ -9,6 +9,7 @@ import numpy as np
 from stepgp._array.linalg import Factor, factorise
 from stepgp._array.namespace import Floats
 from stepgp.fit.estep import EStep, e_step
+from stepgp.kernels import Pullback
 from stepgp.model.posterior import Sites
 from stepgp.model.rowpass import Model
 from stepgp.rows.memory import MemoryRows
@@ -48,6 +49,7 @@ class Evaluation:
 
     objective: float
     gradient: Floats
+    """Empty where it was not asked for."""
     state: State
     e_step: EStep
 
@@ -62,6 +64,12 @@ def _units(model: Model) -> Floats:
     return np.concatenate(
         [model.kernel.units, np.ones(others), np.full(model.inducing.size, inducing)]
     )
+
+
+def n_hyperparameters(model: Model) -> int:
+    """Parameters of kernel, mean function and likelihood."""
+    parts = model.kernel, model.mean_function, model.likelihood
+    return sum(len(part.params) for part in parts)
 
 
 def parameters_of(model: Model) -> Floats:
@@ -118,6 +126,7 @@ def evaluate(
     reference: float = np.nan,
     damped: bool = False,
     max_passes: int = 15,
+    gradient: bool = True,
 ) -> Evaluation:
     """(ELBO + log priors)/Σw at `model`, with q(u) converged from the state `start`.
 
@@ -137,11 +146,21 @@ def evaluate(
         reference=reference,
         damped=damped,
         max_passes=max_passes,
+        gradient=gradient,
     )
-    by_kzz = pullback(step.q.kzz_adjoint(step.rows.sites.whitened(factor)))
+    slopes = _gradient(model, step, pullback) if gradient else np.zeros(0)
+    # The gain still to come is known to second order: with it the objective is smooth in θ,
+    # however many passes each evaluation took.
+    objective = step.elbo + step.gain + model.kernel.log_prior() + model.likelihood.log_prior()
+    return Evaluation(objective / weight, slopes / weight, State(model, step.onward.sites), step)
+
+
+def _gradient(model: Model, step: EStep, pullback: Pullback) -> Floats:
+    """∂(ELBO + log priors)/∂θ with q(u) held (envelope theorem)."""
+    by_kzz = pullback(step.q.kzz_adjoint(step.rows.sites.whitened(step.q.factor)))
     by_rows = step.rows.gradient
     assert by_rows is not None
-    gradient = _units(model) * np.concatenate(
+    return _units(model) * np.concatenate(
         [
             by_rows.kernel + by_kzz.params + model.kernel.log_prior_gradient(),
             by_rows.mean_function,
@@ -149,10 +168,6 @@ def evaluate(
             (by_rows.inducing + by_kzz.first).ravel(),
         ]
     )
-    # The gain still to come is known to second order: with it the objective is smooth in θ,
-    # however many passes each evaluation took.
-    objective = step.elbo + step.gain + model.kernel.log_prior() + model.likelihood.log_prior()
-    return Evaluation(objective / weight, gradient / weight, State(model, step.onward.sites), step)
 
 
 def moved_to(state: State, *, inducing: Floats | None = None, jitter: float | None = None) -> State:

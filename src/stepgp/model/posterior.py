@@ -16,6 +16,7 @@ from stepgp._array.linalg import (
     Factor,
     NotPositiveDefinite,
     cholesky_lower,
+    column_dots,
     symmetric,
 )
 from stepgp._array.namespace import Array, Floats, like, namespace
@@ -184,5 +185,5 @@ def marginals(
     kzx = kernel(like(inducing, X), X)
     prior_var = kernel.diag(X)
     mean = mean_function(X) + like(q.weights, X) @ kzx
-    var = prior_var - xp.sum(kzx * (like(q.reduction, X) @ kzx), axis=0)
+    var = prior_var - column_dots(kzx, like(q.reduction, X) @ kzx)
     return mean, xp.maximum(var, VARIANCE_FLOOR * prior_var)

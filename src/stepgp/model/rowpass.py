@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepgp._array.linalg import add_outer, column_dots
 from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
@@ -98,7 +99,7 @@ def row_pass(model: Model, q: Posterior, block: RowBlock, *, gradient: bool = Fa
     T = W @ kzx
     prior_mean, prior_var = model.mean_function(X), model.kernel.diag(X)
     mean = prior_mean + a @ kzx
-    var = prior_var - xp.sum(kzx * T, axis=0)
+    var = prior_var - column_dots(kzx, T)
     floor = VARIANCE_FLOOR * prior_var
     floored = var < floor
     var = xp.where(floored, floor, var)
@@ -110,14 +111,12 @@ def row_pass(model: Model, q: Posterior, block: RowBlock, *, gradient: bool = Fa
     value, g, h = value * weight, g * weight, h * weight
 
     b = -2.0 * h
-    sites = SiteSums(
-        to_numpy(kzx @ (g + b * (mean - prior_mean))), to_numpy(_weighted_gram(kzx, b))
-    )
+    linear = to_numpy(kzx @ (g + b * (mean - prior_mean)))
+    quadratic = to_numpy(_weighted_gram(kzx, b))
     slopes = None
     if gradient:
-        T *= -2.0 * h
-        T += a[:, None] * g
-        by_kernel = pullback(T)
+        T *= b
+        by_kernel = pullback(add_outer(T, a, g))
         by_parameters = np.zeros(0)
         if model.likelihood.params.size:
             by_parameters = to_numpy(
@@ -132,7 +131,7 @@ def row_pass(model: Model, q: Posterior, block: RowBlock, *, gradient: bool = Fa
         )
     return RowSums(
         value=float(xp.sum(value)),
-        sites=sites,
+        sites=SiteSums(linear, quadratic),
         gradient=slopes,
         spread=Spread.of(mean, var, weight),
     )

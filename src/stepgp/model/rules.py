@@ -17,6 +17,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from stepgp._array.namespace import Array, like, namespace
 from stepgp._array.special import logsumexp
 from stepgp.cells.base import CellFamily, Expectation
+from stepgp.cells.windows import columns
 from stepgp.links import Feature, Link, Support
 
 
@@ -56,9 +57,9 @@ class CellRule(Rule):
         return self.cells.expect(like(table, mean), mean, var)
 
     def rowwise(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Expectation:
-        levels = like(feature_levels(self.cells, link, Feature.VALUE), mean)[None, :]
+        levels = like(feature_levels(self.cells, link, Feature.VALUE), mean)
         return self.cells.expect_table(
-            lambda rows, cells: function(levels[:, cells], rows), mean, var
+            lambda rows, cells: function(columns(levels, cells), rows), mean, var
         )
 
 
