@@ -19,7 +19,7 @@ _NEGLIGIBLE = 3e-11
 """What a function may weigh at the end of a window, in its own unit (nats)."""
 _NARROWEST = 8
 _ENTRIES = 25_000
-"""Rows × knots of a group: its arrays stay in the cache, and below what glibc gives back."""
+"""Rows × knots of a group: its arrays stay in the cache."""
 
 _WORTH = 6_000
 """Rows × knots that take as long as the calls of NumPy for another group."""
@@ -45,7 +45,7 @@ def in_windows(
     parts: list[Expectation] = []
     for rows, width in groups:
         chosen = like(rows, first)
-        start = xp.clip(xp.take(first, chosen), max=len(knots) - width)
+        start = xp.minimum(xp.take(first, chosen), like(len(knots) - width, first))
         near = start[:, None] + like(np.arange(width), first)[None, :]
         parts.append(function(chosen, near, xp.take(mean, chosen), xp.take(var, chosen)))
     if len(parts) == 1:
@@ -106,15 +106,15 @@ def _groups(count: Floats, n_knots: int) -> list[tuple[npt.NDArray[np.intp], int
 
     Few rows join those that see twice as much: a group of their own would cost more.
     """
-    width, found = _NARROWEST, list[tuple[npt.NDArray[np.intp], int]]()
-    left = np.arange(len(count))
+    found: list[tuple[npt.NDArray[np.intp], int]] = []
+    width, left = _NARROWEST, np.arange(len(count))
     while len(left):
         width = min(width, n_knots)
         narrow = count[left] <= width
         rows = left[narrow]
         if width == n_knots or len(rows) * width >= _WORTH or len(rows) == len(left):
-            pieces = -(-len(rows) * width // _ENTRIES)
-            found.extend((piece, width) for piece in np.array_split(rows, pieces))
+            size = max(_ENTRIES // width, 1)
+            found.extend((rows[i : i + size], width) for i in range(0, len(rows), size))
             left = left[~narrow]
         width *= 2
     return found

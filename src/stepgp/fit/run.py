@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from stepgp._array.blockwise import blockwise
 from stepgp._array.linalg import NotPositiveDefinite
 from stepgp._array.namespace import to_numpy
 from stepgp.cells.base import CellFamily
@@ -74,7 +74,7 @@ def fit_rows(
     A fit that ends below the best constant starts once more, from other inducing inputs and
     shorter lengthscales.
     """
-    with threadpool_limits(limits=1, user_api="blas"):
+    with blockwise():
         constant = best_constant(rows, prior.likelihood, prior.link)
         fits: list[Fit] = []
         for attempt in range(2):

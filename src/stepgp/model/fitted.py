@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from stepgp._array.blockwise import blockwise
 from stepgp._array.namespace import Floats
 from stepgp.cells.base import CellFamily
 from stepgp.cells.grid import marginal_range
@@ -76,7 +76,7 @@ class FittedModel:
     def latent(self, X: Floats, *, n_jobs: int = 1) -> tuple[Floats, Floats]:
         """Mean and variance of f at every row."""
         blocks = [X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK)]
-        with threadpool_limits(limits=1, user_api="blas"):
+        with blockwise():
             if n_jobs == 1 or len(blocks) == 1:
                 parts = [self._block(block) for block in blocks]
             else:

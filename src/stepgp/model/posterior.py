@@ -147,7 +147,8 @@ def posterior_of(sites: Sites) -> Posterior:
     if lower is None:
         raise NotPositiveDefinite("The sites leave a posterior precision that is not positive.")
     triangle, _ = lapack.dpotri(lower, lower=1)
-    covariance = np.tril(triangle) + np.tril(triangle, -1).T
+    covariance = triangle + triangle.T  # its other half is zero, as that of `lower` is
+    covariance[np.diag_indices_from(covariance)] *= 0.5
     mean = covariance @ sites.linear
     # B⁻¹G, not I − B⁻¹: where the data say little, G is small and its digits matter.
     shrinkage = symmetric(covariance @ evidence)
