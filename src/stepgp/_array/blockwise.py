@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,7 +13,7 @@ _MOST_KEPT = 31 * 2**20
 
 
 @contextmanager
-def blockwise() -> Iterator[None]:
+def blockwise() -> Generator[None]:
     """BLAS keeps to one thread, so that ours do not fight with its; glibc keeps what is freed.
 
     Else a freed array of some 100 KB goes back to the system, and the next one comes page by page:
