@@ -17,11 +17,18 @@ _FALL = 1e-9
 """An ELBO may fall by this much a row: rounding, not a bad step."""
 _CLOSE = 30.0
 """Within this factor of the tolerance a pass also computes the gradient: it may be the last."""
+_TRUSTED = 10.0
+"""Where no gradient is asked for, a step predicted to gain this many tolerances is taken untested.
+
+What is left after it was 0.1 to 5 % of its gain for gains of up to 5 nats a degree of freedom, and
+16 % for one of 14 (Bernoulli, Poisson, Student-t).
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class EStep:
-    """One consistent set: the ELBO, the q(u) it belongs to, and the rows' sums under that q."""
+    """One consistent set: the ELBO, the q(u) it belongs to, and the rows' sums under that q, or,
+    where the last step is taken untested, under the q before it."""
 
     elbo: float
     q: Posterior
@@ -54,8 +61,10 @@ def e_step(
     The gain of a step is predicted as KL(q‖q_new), exact where the likelihood is Gaussian, so
     convergence is known before the pass that would confirm it. A step that lowers the ELBO, or
     leaves no posterior, is halved, down to 2⁻⁶; then the last good state is returned. `damped`
-    starts with ρ = 0.3 until the ELBO has risen once. The rows' sums come with a `gradient` if
-    asked for.
+    starts with ρ = 0.3 until the ELBO has risen once.
+
+    The rows' sums come with a `gradient` if asked for, and with the q that they belong to. Else the
+    last step is taken without the pass that would test it, and the ELBO is the predicted one.
     """
     allowed_fall = _FALL * rows.total_weight
     step = _FIRST_STEP if damped else 1.0
@@ -76,14 +85,15 @@ def e_step(
         step, onward = _advance(good, step)
         good = replace(good, onward=onward, passes=passes)
         predicted = good.gain / step
-        complete = good.rows.gradient is not None or not gradient
-        if predicted <= enough and complete:
-            break
+        if not gradient and predicted <= _TRUSTED * enough:
+            return replace(good, elbo=good.elbo + good.gain, q=onward)
+        if predicted <= enough and good.rows.gradient is not None:
+            return good
         q = onward
     assert good is not None
     if predicted > enough:  # out of passes: a gain so large is no forecast
         good = replace(good, onward=good.q)
-    if good.rows.gradient is not None or not gradient:
+    if not gradient or good.rows.gradient is not None:
         return good
     return replace(good, rows=_pass(rows, model, good.q, gradient=True), passes=good.passes + 1)
 

@@ -10,7 +10,7 @@ import numpy as np
 from stepgp._array.namespace import to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.fit.loop import Climb, Progress, climb
-from stepgp.fit.objective import State, moved_to, n_hyperparameters
+from stepgp.fit.objective import Precision, State, evaluate, moved_to, n_hyperparameters
 from stepgp.fit.options import Options
 from stepgp.fit.resolution import (
     COARSEST,
@@ -95,27 +95,36 @@ def climb_in_stages(
     summit = _climb_and_refine(
         subset, state, cells, first, options, report, max_iter=options.max_iter, damped=True
     )
+    state = summit.run.evaluation.state
     for stage in later:
         settled = _yet_to_learn(summit) < options.tolerance
-        if settled and stage is not stages[-1]:
-            continue
+        ratio = rows.head(stage.n_rows).total_weight / subset.total_weight
         subset, before = rows.head(stage.n_rows), summit
-        state = before.run.evaluation.state
-        ratio = subset.total_weight / before.weight
         state = replace(state, sites=state.sites.rescaled(ratio))
-        if len(state.model.inducing) < len(inducing):
+        if len(state.model.inducing) < len(inducing) and stage.n_rows >= _LARGE:
             state = moved_to(state, inducing=inducing)
+        if settled and stage is not stages[-1]:
+            state = _after_one_pass(subset, state)
+            continue
         max_iter = 0 if settled else options.max_iter
-        if settled:
-            stage = replace(stage, gain=options.tolerance)
+        if settled:  # an E-step leaves a tenth of this
+            stage = replace(stage, gain=2.0 * options.tolerance)
         summit = _climb_and_refine(
             subset, state, before.cells, stage, options, report, max_iter=max_iter, damped=False
         )
+        state = summit.run.evaluation.state
         summit = replace(summit, history=before.history + summit.history)
         if settled:
             run = replace(summit.run, outcome=before.run.outcome)
             summit = replace(summit, run=run, rows=before.rows)
     return summit
+
+
+def _after_one_pass(rows: MemoryRows, state: State) -> State:
+    """q(u) of these rows but for what a second pass over them would correct: nothing to speak of
+    where a pass over several times as many is to follow."""
+    any_gain = Precision(tolerance=np.inf, share=0.0)
+    return evaluate(rows, state.model, state, any_gain, max_passes=1, gradient=False).state
 
 
 def _yet_to_learn(summit: Summit) -> float:

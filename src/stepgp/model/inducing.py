@@ -13,7 +13,7 @@ from stepgp.kernels import Kernel
 InducingMethod = Literal["kmeans++", "greedy", "first"]
 
 _LLOYD_ROUNDS = 10
-_CANDIDATES = 10_000
+_CANDIDATES = 4_000
 
 
 def choose_inducing(
