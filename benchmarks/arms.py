@@ -69,7 +69,7 @@ def _gpytorch(**recipe: object) -> Callable[[], Run]:
     return prepare
 
 
-def _stepgp(*, free: bool, tol: float = 1e-4) -> Callable[[], Run]:
+def _stepgp(*, free: bool, tol: float | None = None) -> Callable[[], Run]:
     def prepare() -> Run:
         from benchmarks import ours
 

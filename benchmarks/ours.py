@@ -25,9 +25,9 @@ def _kernel(free: bool) -> RBF | None:
     return RBF(Positive(ard=True, prior=None), Positive(prior=None))
 
 
-def _estimator(task: Task, free: bool, tol: float, threads: int) -> Any:
-    options = {
-        "tol": tol,
+def _estimator(task: Task, free: bool, tol: float | None, threads: int) -> Any:
+    options = {} if tol is None else {"tol": tol}
+    options |= {
         "kernel": _kernel(free),
         "n_inducing": task.n_inducing,
         "n_jobs": threads,
@@ -62,7 +62,7 @@ def _check(estimator: Any, snapshot: Snapshot, X: np.ndarray) -> None:
             raise AssertionError(f"snapshot and estimator differ by {worst:.1e} in the latent")
 
 
-def prepared(*, free: bool, tol: float) -> Run:
+def prepared(*, free: bool, tol: float | None) -> Run:
     """The first fit is cold (the process has fitted nothing before), the others are warm."""
 
     def run(task: Task, data: Data, seconds: float, threads: int) -> Outcome:

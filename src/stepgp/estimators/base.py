@@ -52,7 +52,7 @@ class StepGPEstimator(BaseEstimator, ABC):
         cells: CellFamily | None = None,
         standardize: bool = True,
         max_iter: int = 200,
-        tol: float = 1e-4,
+        tol: float = 5e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,

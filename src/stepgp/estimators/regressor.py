@@ -71,10 +71,10 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         Whether to bring every feature to mean 0 and standard deviation 1 (both weighted) first.
     max_iter : int, default 200
         Iterations of the optimiser, for each of its runs.
-    tol : float, default 1e-4
-        Nats a row that the fit may leave on the table: an iteration must gain a tenth of it, finer
-        cells may change no more, and large data are used as far as more rows could still teach a
-        prediction as much.
+    tol : float, default 5e-4
+        Nats a row that do not matter: an iteration must gain a tenth of it (what is left when none
+        does may be several times as much), finer cells may change no more, and of large data the
+        hyperparameters use as much as could still improve a prediction by it.
     n_jobs : int or None, default None
         Threads over blocks of 2,048 rows; -1 is every core, and so is None unless OMP_NUM_THREADS
         says less. Results do not depend on it.
@@ -136,7 +136,7 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         cells: CellFamily | None = None,
         standardize: bool = True,
         max_iter: int = 200,
-        tol: float = 1e-4,
+        tol: float = 5e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
