@@ -9,7 +9,7 @@ from stepgp._array import to_numpy
 from stepgp.cells import Grid, Hat
 from stepgp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
 from stepgp.links import Affine, Exp, Feature, Identity, Link, Probit, Sigmoid, Softplus
-from stepgp.model.expectation import expect_rows, log_prob_table, parameter_slopes
+from stepgp.model.expectation import expect_rows, expect_with_slopes, log_prob_table
 from stepgp.model.rules import (
     CellRule,
     ClosedForm,
@@ -70,7 +70,7 @@ def test_closed_form_refuses_tables() -> None:
     with pytest.raises(TypeError, match="use cells"):
         expected(Pair(StudentT(), Identity(), np.zeros(6)), ClosedForm(), MEAN, VAR)
     with pytest.raises(TypeError, match="use cells"):
-        parameter_slopes(StudentT(), Identity(), ClosedForm(), np.zeros(6), None, MEAN, VAR)
+        expect_with_slopes(StudentT(), Identity(), ClosedForm(), np.zeros(6), None, MEAN, VAR)
 
 
 # ---- closed forms
@@ -176,7 +176,12 @@ def test_slopes_in_parameters_are_differences(pair: Pair) -> None:
     rules += [Quadrature(10), *([ClosedForm()] if pair in CLOSED else [])]
     model, size = pair.likelihood, pair.likelihood.params.size
     for rule in rules:
-        got = parameter_slopes(model, pair.link, rule, pair.targets, pair.exposure, MEAN, VAR)
+        args = model, pair.link, rule, pair.targets, pair.exposure, MEAN, VAR
+        together, got = expect_with_slopes(*args)
+        alone = expect_rows(*args)
+        for part in ("value", "d_mean", "d_var"):
+            wanted = getattr(alone, part)
+            np.testing.assert_allclose(getattr(together, part), wanted, rtol=1e-12, atol=1e-14)
         assert got.shape == (size, 6)
         for index, unit in enumerate(np.eye(size)):
 
@@ -194,7 +199,7 @@ def test_nothing_to_learn_gives_no_slopes() -> None:
     rule = CellRule(coarse(CELLS["hat"]))
     y = np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
     for model, link in ((Bernoulli(), Sigmoid()), (StudentT(0.5, 4.0), Identity())):
-        assert parameter_slopes(model, link, rule, y, None, MEAN, VAR).shape == (0, 6)
+        assert expect_with_slopes(model, link, rule, y, None, MEAN, VAR)[1].shape == (0, 6)
 
 
 def test_slopes_take_exposure() -> None:
@@ -221,7 +226,7 @@ def test_slopes_take_exposure() -> None:
 
     y, exposure = np.arange(6.0), np.linspace(0.3, 2.5, 6)
     rule = CellRule(coarse(CELLS["hat"]))
-    got = parameter_slopes(OwnCounts(0.2), Exp(), rule, y, exposure, MEAN, VAR)
+    _, got = expect_with_slopes(OwnCounts(0.2), Exp(), rule, y, exposure, MEAN, VAR)
     poisson = expect_rows(Poisson(), Exp(), rule, y, exposure * np.exp(0.2), MEAN, VAR)
     own = expect_rows(OwnCounts(0.2), Exp(), rule, y, exposure, MEAN, VAR)
     np.testing.assert_allclose(own.value, poisson.value, rtol=1e-12)
@@ -255,9 +260,9 @@ def test_libraries_agree(kind: str, library: str) -> None:
             size = np.max(np.abs(wanted))
             assert np.all(gap <= 1e-11 * np.abs(wanted) + 1e-12 * size + rounding[part]), pair
         if pair.likelihood.params.size:
-            slopes = parameter_slopes(pair.likelihood, pair.link, rule, y, exposure, mean, var)
+            _, slopes = expect_with_slopes(pair.likelihood, pair.link, rule, y, exposure, mean, var)
             assert type(slopes) is type(mean)
-            numpy_slopes = parameter_slopes(
+            _, numpy_slopes = expect_with_slopes(
                 pair.likelihood, pair.link, rule, pair.targets, pair.exposure, MEAN, VAR
             )
             np.testing.assert_allclose(

@@ -12,7 +12,10 @@ import numpy as np
 from stepgp._array.namespace import Array, Floats, namespace
 
 Table = Callable[[Array, Array], Array]
-"""(n indices of rows, (n, W) cells) ↦ the values of these rows' functions on cells of each."""
+"""(n indices of rows, (n, W) cells) ↦ the values of these rows' functions on cells of each.
+
+(n, W), or (R, n, W) for R functions of every row's own.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class CellFamily(ABC):
 
     @abstractmethod
     def expect_table(self, table: Table, mean: Array, var: Array) -> Expectation:
-        """E h_i(f_i) for a function of each row's own, giving (n,) arrays.
+        """E h_i(f_i) for a function of each row's own, giving (n,) arrays, or (R, n) for R of them.
 
         `table` is asked for groups of rows and the cells near their means only.
         """

@@ -12,7 +12,7 @@ from stepgp._array.namespace import Array, Floats, like, namespace
 from stepgp._array.special import normal_remainder_pdf, ramp_ratio
 from stepgp.cells.base import CellFamily, Expectation, Table
 from stepgp.cells.grid import Grid
-from stepgp.cells.windows import columns, in_windows, shared_sizes
+from stepgp.cells.windows import along_rows, columns, in_windows, largest_of, shared_sizes
 
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _LOG_SQRT_2PI = math.log(_SQRT_2PI)
@@ -137,17 +137,17 @@ class Hat(CellFamily):
             around = xp.concat([start - 1, near, near[:, -1:] + 1], axis=1)
             at = xp.clip(around, 0, last)
             own, x = table(rows, at), columns(nodes, at)
-            rise, run = own[:, 1:] - own[:, :-1], x[:, 1:] - x[:, :-1]
+            rise, run = own[..., 1:] - own[..., :-1], x[:, 1:] - x[:, :-1]
             slopes = xp.where(run > 0, rise / xp.where(run > 0, run, xp.ones_like(run)), 0.0)
             segment, anchor, beyond = self._place(mean)
             # `own` begins with node start − 1, `slopes` with the segment before node `start`.
-            slope = xp.take_along_axis(slopes, segment[:, None] - start, axis=1)[:, 0]
-            here = xp.take_along_axis(own, anchor[:, None] - start + 1, axis=1)[:, 0]
-            here = here + slope * beyond
-            return _add_ramps(here, slope, slopes[:, 1:] - slopes[:, :-1], x[:, 1:-1], mean, var)
+            slope = along_rows(slopes, segment - start[:, 0])
+            here = along_rows(own, anchor - start[:, 0] + 1) + slope * beyond
+            kinks = slopes[..., 1:] - slopes[..., :-1]
+            return _add_ramps(here, slope, kinks, x[:, 1:-1], mean, var)
 
         def sizes(rows: Array, at: Array) -> Array:
-            return xp.abs(table(rows, at[:, None])[:, 0])
+            return largest_of(table(rows, at[:, None])[..., 0])
 
         return in_windows(self.nodes, mean, var, window, sizes)
 

@@ -16,7 +16,7 @@ from stepgp._array.special import (
 )
 from stepgp.cells.base import CellFamily, Expectation, Table
 from stepgp.cells.grid import Grid
-from stepgp.cells.windows import columns, in_windows, shared_sizes
+from stepgp.cells.windows import along_rows, columns, in_windows, largest_of, shared_sizes
 
 
 @final
@@ -106,12 +106,12 @@ class Indicator(CellFamily):
         def window(rows: Array, near: Array, mean: Array, var: Array) -> Expectation:
             # Edge j lies between the cells j and j + 1.
             own = table(rows, xp.concat([near, near[:, -1:] + 1], axis=1))
-            cell = self._cell_of(mean)[:, None] - near[:, :1]
-            here = xp.take_along_axis(own, cell, axis=1)[:, 0]
-            return _add_tails(here, own[:, 1:] - own[:, :-1], columns(edges, near), mean, var)
+            here = along_rows(own, self._cell_of(mean) - near[:, 0])
+            jumps = own[..., 1:] - own[..., :-1]
+            return _add_tails(here, jumps, columns(edges, near), mean, var)
 
         def sizes(rows: Array, at: Array) -> Array:
-            return xp.abs(table(rows, at[:, None])[:, 0])
+            return largest_of(table(rows, at[:, None])[..., 0])
 
         return in_windows(self.grid.edges, mean, var, window, sizes)
 

@@ -70,6 +70,20 @@ def columns(values: Array, index: Array) -> Array:
     return xp.reshape(flat, (*values.shape[:-1], *index.shape))
 
 
+def along_rows(values: Array, index: Array) -> Array:
+    """values[…, i, index_i] for values (…, n, W) and one index for each of the n rows."""
+    xp = namespace(values)
+    flat = index + values.shape[-1] * like(np.arange(int(values.shape[-2])), index)
+    return xp.take(xp.reshape(values, (*values.shape[:-2], -1)), flat, axis=-1)
+
+
+def largest_of(values: Array) -> Array:
+    """The largest of |values| over all functions of a row, (n,) from (n,) or (R, n)."""
+    xp = namespace(values)
+    size = xp.abs(values)
+    return size if size.ndim == 1 else xp.max(size, axis=0)
+
+
 def shared_sizes(values: Array) -> Sizes | None:
     """The largest of several functions, (R, K), that all rows share; None where all are small."""
     xp = namespace(values)

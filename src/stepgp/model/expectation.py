@@ -39,17 +39,11 @@ def expect_rows(
     """
     if not likelihood.features:
         return rule.rowwise(link, log_prob_table(likelihood, y, exposure), mean, var)
-    xp = namespace(mean)
     expected = rule.features(link, likelihood.features, mean, var)
-    statistics = likelihood.statistics(y, exposure)
-    return Expectation(
-        likelihood.base(y, exposure) + xp.sum(statistics * expected.value, axis=-1),
-        xp.sum(statistics * expected.d_mean, axis=-1),
-        xp.sum(statistics * expected.d_var, axis=-1),
-    )
+    return _of_features(likelihood, y, exposure, expected)
 
 
-def parameter_slopes(
+def expect_with_slopes(
     likelihood: Likelihood,
     link: Link,
     rule: Rule,
@@ -57,17 +51,34 @@ def parameter_slopes(
     exposure: Array | None,
     mean: Array,
     var: Array,
-) -> Array:
-    """∂E log p(y | g(f))/∂ likelihood parameters, (P, n)."""
+) -> tuple[Expectation, Array]:
+    """`expect_rows`, and ∂E log p(y | g(f))/∂ likelihood parameters, (P, n)."""
     xp = namespace(mean)
     if not likelihood.params.size:
-        return xp.zeros((0, *mean.shape), dtype=mean.dtype)
+        none = xp.zeros((0, *mean.shape), dtype=mean.dtype, device=mean.device)
+        return expect_rows(likelihood, link, rule, y, exposure, mean, var), none
     if not likelihood.features:
-        slopes = [_slope_table(likelihood, y, exposure, p) for p in range(likelihood.params.size)]
-        return xp.stack([rule.rowwise(link, slope, mean, var).value for slope in slopes])
+        table = _table_with_slopes(likelihood, y, exposure)
+        every = rule.rowwise(link, table, mean, var)
+        own = Expectation(every.value[0, ...], every.d_mean[0, ...], every.d_var[0, ...])
+        return own, every.value[1:, ...]
     expected = rule.features(link, likelihood.features, mean, var)
     d_statistics, d_base = likelihood.statistics_gradient(y, exposure)
-    return d_base + xp.sum(d_statistics * expected.value, axis=-1)
+    slopes = d_base + xp.sum(d_statistics * expected.value, axis=-1)
+    return _of_features(likelihood, y, exposure, expected), slopes
+
+
+def _of_features(
+    likelihood: Likelihood, y: Array, exposure: Array | None, expected: Expectation
+) -> Expectation:
+    """base(y) + Σ_r T_r(y) E feature_r."""
+    xp = namespace(y)
+    statistics = likelihood.statistics(y, exposure)
+    return Expectation(
+        likelihood.base(y, exposure) + xp.sum(statistics * expected.value, axis=-1),
+        xp.sum(statistics * expected.d_mean, axis=-1),
+        xp.sum(statistics * expected.d_var, axis=-1),
+    )
 
 
 def log_prob_table(likelihood: Likelihood, y: Array, exposure: Array | None) -> LevelFunction:
@@ -80,14 +91,14 @@ def log_prob_table(likelihood: Likelihood, y: Array, exposure: Array | None) -> 
     return table
 
 
-def _slope_table(
-    likelihood: Likelihood, y: Array, exposure: Array | None, parameter: int
-) -> LevelFunction:
-    """∂ log p(y_i | e_i·level)/∂ one parameter."""
+def _table_with_slopes(likelihood: Likelihood, y: Array, exposure: Array | None) -> LevelFunction:
+    """log p(y_i | e_i·level), then its derivative in every parameter."""
 
     def table(level: Array, rows: Array | None = None) -> Array:
         targets, scale = _columns(y, exposure, rows)
-        return likelihood.log_prob_gradient(targets, level * scale)[parameter, ...]
+        own = likelihood.log_prob(targets, level * scale)
+        slopes = likelihood.log_prob_gradient(targets, level * scale)
+        return namespace(y).concat([own[None, ...], slopes], axis=0)
 
     return table
 

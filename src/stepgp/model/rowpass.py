@@ -15,7 +15,7 @@ from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
-from stepgp.model.expectation import expect_rows, parameter_slopes
+from stepgp.model.expectation import expect_rows, expect_with_slopes
 from stepgp.model.marginals import Spread
 from stepgp.model.means import MeanFunction
 from stepgp.model.posterior import VARIANCE_FLOOR, Posterior, SiteSums
@@ -104,7 +104,11 @@ def row_pass(model: Model, q: Posterior, block: RowBlock, *, gradient: bool = Fa
     floored = var < floor
     var = xp.where(floored, floor, var)
 
-    expected = expect_rows(model.likelihood, model.link, model.rule, y, exposure, mean, var)
+    seen = model.likelihood, model.link, model.rule, y, exposure, mean, var
+    if gradient:
+        expected, by_likelihood = expect_with_slopes(*seen)
+    else:
+        expected, by_likelihood = expect_rows(*seen), xp.zeros((0, X.shape[0]), dtype=X.dtype)
     value, g = expected.value, expected.d_mean
     h = xp.where(floored, xp.zeros_like(var), expected.d_var)
     weight = xp.ones_like(var) if block.weight is None else block.weight
@@ -117,16 +121,10 @@ def row_pass(model: Model, q: Posterior, block: RowBlock, *, gradient: bool = Fa
     if gradient:
         T *= b
         by_kernel = pullback(add_outer(T, a, g))
-        by_parameters = np.zeros(0)
-        if model.likelihood.params.size:
-            by_parameters = to_numpy(
-                parameter_slopes(model.likelihood, model.link, model.rule, y, exposure, mean, var)
-                @ weight
-            )
         slopes = Gradient(
             kernel=by_kernel.params + model.kernel.diag_pullback(X, h),
             mean_function=model.mean_function.pullback(X, g),
-            likelihood=by_parameters,
+            likelihood=to_numpy(by_likelihood @ weight),
             inducing=to_numpy(by_kernel.first),
         )
     return RowSums(

@@ -25,7 +25,10 @@ class LevelFunction(Protocol):
     """A function of the level of each row's own."""
 
     def __call__(self, level: Array, rows: Array | None = None) -> Array:
-        """Values (n, K) at levels (1, K) or (n, K), for the rows with these indices (or all)."""
+        """Values (n, K) at levels (1, K) or (n, K), for the rows with these indices (or all).
+
+        (R, n, K) for R functions of every row's own.
+        """
         ...
 
 
@@ -40,7 +43,7 @@ class Rule(ABC):
 
     @abstractmethod
     def rowwise(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Expectation:
-        """E h_i(g(f_i)) for a function of each row's own, (n,) arrays."""
+        """E h_i(g(f_i)) for a function of each row's own, (n,) arrays, or (R, n) for R of them."""
 
 
 @final
