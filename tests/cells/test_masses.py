@@ -153,6 +153,13 @@ def test_nodes_span_and_width() -> None:
     assert Hat(Grid(np.array([0.4]))).cell_width == 0.0
 
 
+def test_width_at_a_point() -> None:
+    hat = Hat(Grid(np.array([-1.0, 0.0, 4.0, 5.0])))
+    points = np.array([-9.0, -0.5, 1.0, 4.5, 70.0])
+    np.testing.assert_array_equal(hat.widths_at(points), [1.0, 1.0, 4.0, 1.0, 1.0])
+    np.testing.assert_array_equal(Hat(Grid(np.array([0.4]))).widths_at(points), np.zeros(5))
+
+
 @every_case
 def test_stencil_stands_for_the_nodes(cells: CellFamily) -> None:
     points, weights = cells.stencil()

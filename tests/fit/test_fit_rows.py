@@ -105,7 +105,7 @@ def test_the_cells_are_fine_enough(done: tuple[str, MemoryRows, Fit]) -> None:
     low, high = fit.cells.span
     assert low <= np.min(mean - 6.0 * np.sqrt(var))
     assert high >= np.max(mean + 6.0 * np.sqrt(var))
-    half = 0.5 * seen.cell_width
+    half = 0.5 * seen.widths_at(mean)
     assert resolution.narrow == pytest.approx(np.mean(np.sqrt(var) < half), abs=1e-12)
 
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stepgp.kernels import RBF, ActiveDims, Constant, Kernel, Linear, Matern32, Product, Sum
+from stepgp.kernels import (
+    RBF,
+    ActiveDims,
+    Constant,
+    Kernel,
+    Linear,
+    LogNormal,
+    Matern32,
+    Periodic,
+    Polynomial,
+    Positive,
+    Product,
+    Sum,
+)
 from tests.kernels.cases import rows
 
 A, B = rows(4, 1), rows(5, 2)
@@ -76,3 +89,43 @@ def test_one_kernel_per_group_of_features() -> None:
     kernel: Kernel = ActiveDims(RBF(), (0,)) * ActiveDims(Matern32(), (1, 2))
     expected = RBF()(A[:, :1], B[:, :1]) * Matern32()(A[:, 1:], B[:, 1:])
     np.testing.assert_allclose(kernel(A, B), expected, rtol=1e-14)
+
+
+DEFAULTS = [
+    RBF(),
+    Periodic(),
+    Linear(ard=True),
+    Polynomial(3),
+    Constant(),
+    Matern32() + Linear() + Constant(),
+    2.0 * RBF() * Matern32(),
+    ActiveDims(RBF() + Linear(), (1,)),
+]
+
+
+@pytest.mark.parametrize("kernel", DEFAULTS, ids=repr)
+def test_amplified_is_the_kernel_of_a_larger_function(kernel: Kernel) -> None:
+    """factor·k with the same prior density and room on either side; shapes stay."""
+    resolved, X = kernel.for_features(2), rows(5, 3, 2)
+    moved = resolved.amplified(1e6)
+    np.testing.assert_allclose(moved(X, X), 1e6 * resolved(X, X), rtol=1e-12)
+    assert moved.log_prior() == pytest.approx(resolved.log_prior(), abs=1e-12)
+    np.testing.assert_allclose(
+        moved.bounds - moved.params[:, None], resolved.bounds - resolved.params[:, None]
+    )
+    assert resolved.amplified(1.0) == resolved
+
+
+def test_what_was_given_fixed_or_fitted_is_not_amplified() -> None:
+    given = [
+        RBF(variance=1.0),
+        RBF(variance=Positive(fixed=True)),
+        RBF(variance=Positive(prior=LogNormal(0.0, 1.0))),
+        Constant(2.0) * Linear(0.5),
+    ]
+    fitted = RBF().for_features(2)
+    for kernel in (*given, fitted.with_params(fitted.params + 0.1)):
+        resolved = kernel.for_features(2)
+        assert resolved.amplified(1e6) == resolved
+    free = RBF(variance=Positive(prior=None)).for_features(2).amplified(1e6)
+    assert free.variance.values == pytest.approx(1e6)

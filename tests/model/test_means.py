@@ -62,6 +62,14 @@ def test_a_start_at_a_level() -> None:
     np.testing.assert_array_equal(shifted.params, [2.0, 1.0, -2.0])
 
 
+@every_mean
+def test_steps_are_counted_in_the_unit_of_the_start(mean: MeanFunction) -> None:
+    np.testing.assert_array_equal(mean.units, np.ones(len(mean.params)))
+    moved = mean.shifted(2.0, 30.0)
+    np.testing.assert_array_equal(moved.units, np.full(len(mean.params), 30.0))
+    np.testing.assert_array_equal(moved.with_params(moved.params + 1.0).units, moved.units)
+
+
 def test_linear_mean_takes_the_size_of_the_inputs() -> None:
     sized = LinearMean().for_features(3)
     np.testing.assert_array_equal(sized.params, np.zeros(4))

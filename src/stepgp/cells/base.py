@@ -104,6 +104,16 @@ class CellFamily(ABC):
 
     @property
     def cell_width(self) -> float:
-        """The median distance of neighbouring nodes: what √var must not fall far below."""
+        """The median distance of neighbouring nodes."""
         nodes = np.unique(self.nodes)
         return float(np.median(np.diff(nodes))) if len(nodes) > 1 else 0.0
+
+    @final
+    def widths_at(self, points: Floats) -> Floats:
+        """The distance of the nodes around each point, or of the outermost two beyond all nodes:
+        what √var must not fall far below."""
+        nodes = np.unique(self.nodes)
+        if len(nodes) < 2:
+            return np.zeros_like(points)
+        after = np.clip(np.searchsorted(nodes, points, side="right"), 1, len(nodes) - 1)
+        return nodes[after] - nodes[after - 1]

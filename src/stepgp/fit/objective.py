@@ -14,6 +14,9 @@ from stepgp.model.posterior import Sites
 from stepgp.model.rowpass import Model
 from stepgp.rows.memory import MemoryRows
 
+_AT = 1e-6
+"""A parameter this near to a bound is at it."""
+
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -59,10 +62,14 @@ def _units(model: Model) -> Floats:
 
     Distances between standardised inputs grow like √D.
     """
-    others = len(model.mean_function.params) + len(model.likelihood.params)
     inducing = np.sqrt(model.inducing.shape[1])
     return np.concatenate(
-        [model.kernel.units, np.ones(others), np.full(model.inducing.size, inducing)]
+        [
+            model.kernel.units,
+            model.mean_function.units,
+            np.ones(len(model.likelihood.params)),
+            np.full(model.inducing.size, inducing),
+        ]
     )
 
 
@@ -115,6 +122,16 @@ def parameter_bounds(model: Model) -> Floats:
         ]
     )
     return bounds / _units(model)[:, None]
+
+
+def presses_a_bound(evaluation: Evaluation, *, at_least: float) -> bool:
+    """Whether a kernel parameter at its bound would gain that much per unit of weight beyond it."""
+    model, slopes = evaluation.state.model, evaluation.gradient
+    n_kernel = len(model.kernel.params) if slopes.size else 0
+    theta, slopes = parameters_of(model)[:n_kernel], slopes[:n_kernel]
+    low, high = parameter_bounds(model)[:n_kernel].T
+    outwards = np.where(theta >= high - _AT, slopes, np.where(theta <= low + _AT, -slopes, 0.0))
+    return bool(np.any(outwards > at_least))
 
 
 def evaluate(

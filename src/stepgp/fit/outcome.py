@@ -25,6 +25,16 @@ class Outcome(Enum):
         "two starts ended below the best model that ignores X",
         "the inputs may carry no information on y; try another kernel or more inducing inputs",
     )
+    AT_A_BOUND = (
+        "the objective still rose where a parameter of the kernel reached the end of its range",
+        "start it nearer to where it wants to be, for example RBF(variance=1e6), or scale the "
+        "inputs",
+    )
+    CELLS_TOO_COARSE = (
+        "the likelihood is narrower than the cells that it is seen through, so noise is "
+        "overestimated",
+        "raise n_cells, or use a likelihood with more noise or a link with a smaller range",
+    )
 
     @property
     def cause(self) -> str:

@@ -16,13 +16,17 @@ from stepgp.model.rowpass import Model, RowBlock
 from stepgp.model.rules import CellRule
 from stepgp.rows.memory import MemoryRows
 
-COARSEST, FINEST = 64, 512
+COARSEST, USUAL, FINEST = 64, 512, 2**18
+"""Cells to start with, cells that most fits make do with, and the most that there may be: rows see
+those near their means only, so that many cost little more than a longer table of levels."""
+_DEARER = 10.0
+"""More than the usual number of cells must be worth ten times what fewer may change."""
 ROUGHLY = 3e-3
 """Nats a row by which refining may change the ELBO on a subset of the rows: θ is still to move."""
 _SOME = 10_000
 _CAUTION = 1.5
 _MARGIN = 0.05
-_MOST = 2 * FINEST
+_MOST = 2 * USUAL
 """Cells of a prediction."""
 _CORE = 4.0
 """Deviations of all rows' marginals together that get the finest cells."""
@@ -46,7 +50,7 @@ class Resolution:
     largest: float
     """That of the worst row."""
     narrow: float
-    """Share of rows whose √var is below half a cell: they see (almost) no slope."""
+    """Share of rows whose √var is below half a cell where they are: they see (almost) no slope."""
 
 
 def even_hats(low: float, high: float, n_cells: int) -> Hat:
@@ -98,8 +102,8 @@ def resolution_of(rows: MemoryRows, model: Model, cells: CellFamily, q: Posterio
 def _changes(
     block: RowBlock, model: Model, cells: CellFamily, q: Posterior
 ) -> tuple[Floats, Floats, Floats]:
-    """For every row: E log p on finer cells minus that on these, whether √var is below half a
-    cell, and its weight."""
+    """For every row: E log p on finer cells minus that on these, whether √var is below half the
+    cell at its mean, and its weight."""
     mean, var = marginals(q, model.kernel, model.mean_function, model.inducing, block.X)
     coarse, fine = (
         expect_rows(
@@ -107,7 +111,7 @@ def _changes(
         ).value
         for family in (cells, cells.refined())
     )
-    narrow = to_numpy(var) < (0.5 * cells.cell_width) ** 2
+    narrow = to_numpy(var) < (0.5 * cells.widths_at(to_numpy(mean))) ** 2
     weight = np.ones(len(narrow)) if block.weight is None else to_numpy(block.weight)
     return to_numpy(fine) - to_numpy(coarse), narrow.astype(np.float64), weight
 
@@ -123,20 +127,37 @@ def adapted(
 ) -> CellFamily | None:
     """Cells that cover what rows may see, as fine as `enough` asks; None where these will do.
 
-    The error of hats falls as width², so one measured change tells the width that is needed. A
-    given `n_cells` makes that many even ones instead.
+    The error of hats falls as width², so one measured change tells the width that is needed, where
+    it is not much too wide. Where more than the usual number of cells is needed, `enough` is ten
+    times as much, and rows far from the others get cells as fine as theirs: a likelihood so narrow
+    shows them any other. A given `n_cells` makes that many even ones instead.
     """
     spread = step.rows.spread
     low, high = cells.span
     covered = low <= spread.lowest and spread.highest <= high
-    fine = abs(resolution.change) < enough or n_cells is not None or cells.n_cells > FINEST
-    if covered and fine:
+    change, dearer = abs(resolution.change), _DEARER * enough
+    fine = change < (enough if cells.n_cells <= USUAL else dearer)
+    if covered and (fine or n_cells is not None or cells.n_cells >= FINEST):
         return None
     span = visible_range(model, step)
     if n_cells is not None:
         return even_hats(*span, n_cells)
-    shrink = np.sqrt(0.5 * enough / max(abs(resolution.change), 1e-300))
-    return graded_hats(spread.core(_CORE), span, cells.cell_width * min(1.0, float(shrink)))
+    core, finest = spread.core(_CORE), finest_width(cells)
+
+    def wanted(change_left: float) -> float:
+        return finest * min(1.0, float(np.sqrt(0.5 * change_left / max(change, 1e-300))))
+
+    usual = (core[1] - core[0]) / USUAL
+    if wanted(enough) >= usual:
+        return graded_hats(core, span, wanted(enough))
+    if wanted(dearer) >= usual:
+        return graded_hats(core, span, usual)
+    return graded_hats((spread.lowest, spread.highest), span, wanted(dearer))
+
+
+def finest_width(cells: CellFamily) -> float:
+    """The smallest distance of neighbouring nodes, those of the two unbounded cells left out."""
+    return float(np.min(np.diff(cells.nodes)[1:-1]))
 
 
 def visible_range(model: Model, step: EStep) -> tuple[float, float]:
@@ -156,9 +177,9 @@ def predictive_cells(model: Model, step: EStep, trained: CellFamily | None) -> C
     """
     low, high = visible_range(model, step)
     core = step.rows.spread.core(_CORE)
-    width = (core[1] - core[0]) / FINEST
+    width = (core[1] - core[0]) / USUAL
     if trained is not None:
-        width = float(np.min(np.diff(trained.nodes)[1:-1]))
+        width = finest_width(trained)
     # Two of them are the unbounded ones.
     number = 2.0 + np.ceil((high - low) / max(width, 1e-300))
     return even_hats(low, high, int(np.clip(number, COARSEST, _MOST)))

@@ -12,9 +12,11 @@ from stepgp._array.linalg import NotPositiveDefinite
 from stepgp._array.namespace import to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.fit.loop import Progress
+from stepgp.fit.objective import presses_a_bound
 from stepgp.fit.options import Options, Prior
 from stepgp.fit.outcome import Outcome
 from stepgp.fit.resolution import Resolution, predictive_cells, resolution_of
+from stepgp.fit.scale import Start, start_of
 from stepgp.fit.stages import Summit, climb_in_stages
 from stepgp.fit.start import best_constant
 from stepgp.model.fitted import predicts_gaussian
@@ -27,6 +29,11 @@ from stepgp.rows.memory import MemoryRows
 _SLACK, _PRICE = 1e-3, 5.0
 """A fit may end this many nats a row, and this many in all, below the best constant: q(u) has
 its price."""
+_PRESSES = 0.01
+"""Nats a row that a parameter at a bound would gain by going on as far as its unit, to first
+order."""
+_HIDDEN = 0.01
+"""Nats a row that cells may hide in a sound fit: a hundredth of the noise's deviation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +82,17 @@ def fit_rows(
     shorter lengthscales.
     """
     with blockwise():
-        constant = best_constant(rows, prior.likelihood, prior.link)
+        centre, constant = best_constant(rows, prior.likelihood, prior.link)
+        start = start_of(rows, prior.likelihood, prior.link, centre)
         fits: list[Fit] = []
         for attempt in range(2):
-            model = _first_model(rows, prior, constant[0], options, attempt)
+            model = _first_model(rows, prior, start, options, attempt)
             try:
-                summit = climb_in_stages(rows, model, constant[0], options, report)
+                summit = climb_in_stages(rows, model, start, options, report)
             except NotPositiveDefinite:
                 continue
-            fits.append(_fit_of(summit, rows, options, constant[1]))
-            if fits[-1].elbo >= constant[1] - _SLACK - _PRICE / rows.total_weight:
+            fits.append(_fit_of(summit, rows, options, constant))
+            if fits[-1].elbo >= constant - _SLACK - _PRICE / rows.total_weight:
                 return replace(
                     fits[-1], diagnostics=replace(fits[-1].diagnostics, restarts=attempt)
                 )
@@ -96,10 +104,10 @@ def fit_rows(
 
 
 def _first_model(
-    rows: MemoryRows, prior: Prior, constant: float, options: Options, attempt: int
+    rows: MemoryRows, prior: Prior, start: Start, options: Options, attempt: int
 ) -> Model:
     """The model at its starting parameters; its cells, if it needs any, come later."""
-    kernel = prior.kernel
+    kernel = prior.kernel.amplified(start.spread**2)
     if attempt:
         lowest, _ = kernel.bounds.T
         kernel = kernel.with_params(np.maximum(kernel.params - attempt, lowest))
@@ -113,7 +121,7 @@ def _first_model(
             kernel=kernel,
             generator=np.random.default_rng(options.seed + attempt),
         )
-    mean_function = prior.mean_function.shifted(constant)
+    mean_function = prior.mean_function.shifted(start.centre, start.spread)
     return Model(kernel, mean_function, prior.likelihood, prior.link, ClosedForm(), inducing)
 
 
@@ -133,7 +141,7 @@ def _fit_of(summit: Summit, rows: MemoryRows, options: Options, constant_log_pro
         cells=cells,
         history=summit.history,
         diagnostics=Diagnostics(
-            outcome=summit.run.outcome,
+            outcome=_outcome(summit, resolution, options),
             rows=summit.rows,
             jitter=step.q.factor.jitter,
             n_cells=None if summit.cells is None else summit.cells.n_cells,
@@ -142,3 +150,16 @@ def _fit_of(summit: Summit, rows: MemoryRows, options: Options, constant_log_pro
             restarts=0,
         ),
     )
+
+
+def _outcome(summit: Summit, resolution: Resolution | None, options: Options) -> Outcome:
+    """How the climb ended, unless its end is no summit, or one of too coarse a model.
+
+    Cells that were given are the model: they are reported, not judged.
+    """
+    found = summit.run.outcome
+    if found.is_sound and presses_a_bound(summit.run.evaluation, at_least=_PRESSES):
+        return Outcome.AT_A_BOUND
+    if found.is_sound and options.cells is None and resolution is not None:
+        return Outcome.CELLS_TOO_COARSE if abs(resolution.change) > _HIDDEN else found
+    return found

@@ -14,12 +14,14 @@ from stepgp.fit.objective import Precision, State, evaluate, moved_to, n_hyperpa
 from stepgp.fit.options import Options
 from stepgp.fit.resolution import (
     COARSEST,
+    FINEST,
     ROUGHLY,
     Resolution,
     adapted,
     even_hats,
     resolution_of,
 )
+from stepgp.fit.scale import Start
 from stepgp.model.inducing import kmeans
 from stepgp.model.rowpass import Model
 from stepgp.model.rules import CellRule, ClosedForm, check_levels, has_closed_form
@@ -32,7 +34,7 @@ and a subset may lead to another summit (banana through ten inducing inputs: .01
 _ROUGH, _LATE = 2e-4, 1e-4
 """Nats a row that an iteration must gain at least on a subset, where less is lost in what the
 subset does not know, and on all rows after subsets, where little is left to gain."""
-_ROUNDS = 3
+_ROUNDS = 6
 _LARGEST_JITTER = 1e-4
 _REACH = 8.0
 """Prior deviations that the first, coarse cells span on either side."""
@@ -72,7 +74,7 @@ class _Stage:
 def climb_in_stages(
     rows: MemoryRows,
     model: Model,
-    constant: float,
+    start: Start,
     options: Options,
     report: Callable[[Progress], None],
 ) -> Summit:
@@ -88,7 +90,7 @@ def climb_in_stages(
         generator = np.random.default_rng(options.seed)
         half = kmeans(inducing, np.ones(len(inducing)), len(inducing) // 2, generator)
         model = replace(model, inducing=half)
-    cells = _first_cells(model, constant, options)
+    cells = _first_cells(model, start, options)
     state = State.prior(_through(cells, model), jitter=options.jitter, largest=_LARGEST_JITTER)
     first, *later = stages
     subset = rows.head(first.n_rows)
@@ -226,7 +228,7 @@ def _measured(rows: MemoryRows, run: Climb, cells: CellFamily) -> Resolution:
     return resolution_of(rows, run.evaluation.state.model, cells, run.evaluation.e_step.q)
 
 
-def _first_cells(model: Model, constant: float, options: Options) -> CellFamily | None:
+def _first_cells(model: Model, start: Start, options: Options) -> CellFamily | None:
     """The cells to start with: given, none where there is a closed form, or a coarse guess."""
     if options.cells is not None:
         return options.cells
@@ -234,8 +236,9 @@ def _first_cells(model: Model, constant: float, options: Options) -> CellFamily 
         return None
     reach = _REACH * float(np.sqrt(np.max(to_numpy(model.kernel.diag(model.inducing)))))
     # Without features the density itself is tabulated, and noise may be much narrower than f.
-    start = COARSEST if model.likelihood.features else 4 * COARSEST
-    return even_hats(constant - reach, constant + reach, options.n_cells or start)
+    usual = COARSEST if model.likelihood.features else 4 * COARSEST
+    number = int(np.clip(np.ceil(2.0 * reach / start.width), usual, FINEST))
+    return even_hats(start.centre - reach, start.centre + reach, options.n_cells or number)
 
 
 def _through(cells: CellFamily | None, model: Model) -> Model:

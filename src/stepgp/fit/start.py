@@ -13,8 +13,11 @@ from stepgp.rows.memory import MemoryRows
 _REACH = 15.0
 _POINTS = 121
 _GRIDS = 40
+_CLOSE, _ENOUGH = 1e-3, 1e-4
+"""The last grid reaches no further, and has gained no more nats a row."""
 _NOTHING = 1e-6
-"""Nats a row: where a level runs off to infinity, it stops here."""
+"""Nats a row: a level that runs off to infinity stops where a grid gains less, and less than
+the grid before."""
 _ROWS = 20_000
 _REFUSED = 1e300
 
@@ -48,7 +51,7 @@ def _best_level(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[f
     wide, for as long as that gains anything; else it is between the point's neighbours.
     """
     centre, reach = 0.0, _REACH
-    best = (0.0, -np.inf)
+    best, before = (0.0, -np.inf), 0.0
     for _ in range(_GRIDS):
         grid = centre + np.linspace(-reach, reach, _POINTS)
         score = _score(rows, likelihood, link, grid)
@@ -60,8 +63,11 @@ def _best_level(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[f
             best = (float(grid[top]), float(score[top]))
         inner = 0 < top < _POINTS - 1
         centre, reach = float(grid[top]), reach * (2.0 / (_POINTS - 1) if inner else 4.0)
-        if (inner and reach < 1e-3) or (not inner and gained < _NOTHING):
+        rise = score[top] - score[_POINTS // 2]
+        close = inner and reach < _CLOSE and gained < _ENOUGH
+        if close or (not inner and rise < _NOTHING and rise <= before):
             break
+        before = rise
     return best
 
 

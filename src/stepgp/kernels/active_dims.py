@@ -35,6 +35,9 @@ class ActiveDims(Kernel):
     def with_parts(self, parts: Sequence[Kernel]) -> Self:
         return replace(self, inner=parts[0])
 
+    def amplified(self, factor: float) -> Self:
+        return replace(self, inner=self.inner.amplified(factor))
+
     def _resolved(self, n_features: int) -> Self:
         if max(self.dims) >= n_features:
             raise ValueError(

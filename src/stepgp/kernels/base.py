@@ -55,6 +55,13 @@ class Kernel(Compound):
     def _diagonal_pullback(self, X: Array, adjoint: Array) -> Floats:
         """Gradient of Σ adjoint_i k(x_i, x_i) in the parameters, of a resolved kernel."""
 
+    def amplified(self, factor: float) -> Kernel:
+        """`factor`·k where variances were left open, their priors and bounds moved along.
+
+        Itself where all are given, fixed or fitted already.
+        """
+        return self
+
     @final
     def for_features(self, n_features: int) -> Self:
         """With everything that depends on the number of features resolved; idempotent."""
@@ -149,6 +156,9 @@ class Constant(Kernel):
     def with_parts(self, parts: Sequence[Positive]) -> Self:
         return replace(self, variance=parts[0])
 
+    def amplified(self, factor: float) -> Self:
+        return replace(self, variance=self.variance.times(factor))
+
     def _resolved(self, n_features: int) -> Self:
         return self
 
@@ -208,6 +218,9 @@ class Sum(Composite):
     def terms(self) -> tuple[Kernel, ...]:
         return self.kernels
 
+    def amplified(self, factor: float) -> Self:
+        return self.with_parts([kernel.amplified(factor) for kernel in self.kernels])
+
     def _evaluate(self, A: Array, B: Array) -> tuple[Array, Pullback]:
         xp = namespace(A, B)
         values, pullbacks = self._all(A, B)
@@ -241,6 +254,14 @@ class Product(Composite):
     @property
     def factors(self) -> tuple[Kernel, ...]:
         return self.kernels
+
+    def amplified(self, factor: float) -> Self:
+        """By the first factor that has a variance left open."""
+        for index, kernel in enumerate(self.kernels):
+            moved = kernel.amplified(factor)
+            if moved != kernel:
+                return self.with_parts([*self.kernels[:index], moved, *self.kernels[index + 1 :]])
+        return self
 
     def _evaluate(self, A: Array, B: Array) -> tuple[Array, Pullback]:
         values, pullbacks = self._all(A, B)

@@ -36,6 +36,9 @@ class InnerProduct(Kernel):
     def with_parts(self, parts: Sequence[Positive]) -> Self:
         return replace(self, variance=parts[0])
 
+    def amplified(self, factor: float) -> Self:
+        return replace(self, variance=self.variance.times(factor))
+
     def _resolved(self, n_features: int) -> Self:
         variance = self.variance.resolved(
             n_features, value=1.0 / n_features, prior=LogNormal(-math.log(n_features), 1.5)
@@ -113,6 +116,12 @@ class Polynomial(InnerProduct):
 
     def with_parts(self, parts: Sequence[Positive]) -> Self:
         return replace(self, variance=parts[0], offset=parts[1])
+
+    def amplified(self, factor: float) -> Self:
+        """(s c + Σ_d s σ_d² a_d b_d)^p with s = factor^(1/p)."""
+        root = factor ** (1.0 / self.degree)
+        variance, offset = self.variance.times(root), self.offset.times(root)
+        return replace(self, variance=variance, offset=offset)
 
     def _rule(self, x: Array) -> tuple[Array, Slope]:
         xp, offset = namespace(x), float(self.offset.values[0])

@@ -51,6 +51,9 @@ class Periodic(Kernel):
     def with_parts(self, parts: Sequence[Positive]) -> Self:
         return replace(self, lengthscale=parts[0], variance=parts[1], period=parts[2])
 
+    def amplified(self, factor: float) -> Self:
+        return replace(self, variance=self.variance.times(factor))
+
     def _resolved(self, n_features: int) -> Self:
         lengthscale = self.lengthscale.resolved(
             n_features, value=lengthscale_start(n_features), prior=lengthscale_prior(n_features)

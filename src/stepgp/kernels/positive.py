@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -35,7 +35,7 @@ class Positive(Parametrised):
     So the three kinds of lengthscale differ in one linear map, and its transpose carries
     gradients back. `value` is the start (None: the kernel's default), `prior` is LogNormal, None
     (no prior on the level) or "default" (the kernel's), `fixed=True` removes it from the
-    parameters. `size` and `theta` are filled in by the kernel.
+    parameters. `size`, `theta` and `given` are filled in by the kernel.
     """
 
     value: float | Sequence[float] | Floats | None = None
@@ -46,6 +46,8 @@ class Positive(Parametrised):
     name: str = "value"
     size: int | None = None
     theta: tuple[float, ...] | None = None
+    given: bool = field(default=True, compare=False)
+    """Whether start or prior are the user's: then `times` leaves them alone."""
 
     def __post_init__(self) -> None:
         if self.ard not in (False, True, "shrunk"):
@@ -92,9 +94,20 @@ class Positive(Parametrised):
                 value=tuple(np.broadcast_to(start, (size,)).tolist()),
                 prior=prior if self.prior == "default" else self.prior,
                 size=size,
+                given=self.value is not None or self.prior not in (None, "default"),
             )
         self._check_size(self.size, size)
         return self
+
+    def times(self, factor: float) -> Positive:
+        """Start, bounds and prior `factor` times as large where they were left open."""
+        if self.given or self.fixed or self.theta is not None or factor == 1.0:
+            return self
+        prior = self.prior
+        if isinstance(prior, LogNormal):
+            prior = LogNormal(prior.mean + math.log(factor), prior.sd)
+        start = np.asarray(self.value, dtype=np.float64)
+        return replace(self, value=factor * start, prior=prior)
 
     def _check_size(self, got: int, size: int) -> None:
         if got != size:

@@ -80,6 +80,9 @@ class Stationary(Kernel):
     def with_parts(self, parts: Sequence[Positive]) -> Self:
         return replace(self, lengthscale=parts[0], variance=parts[1])
 
+    def amplified(self, factor: float) -> Self:
+        return replace(self, variance=self.variance.times(factor))
+
     def _resolved(self, n_features: int) -> Self:
         lengthscale = self.lengthscale.resolved(
             n_features, value=lengthscale_start(n_features), prior=lengthscale_prior(n_features)

@@ -24,6 +24,11 @@ class MeanFunction(ABC):
     def param_names(self) -> tuple[str, ...]:
         """A name for each parameter."""
 
+    @property
+    @abstractmethod
+    def units(self) -> Floats:
+        """Steps of comparable effect in every parameter, (P,): what an optimiser counts in."""
+
     @abstractmethod
     def with_params(self, params: Floats) -> MeanFunction:
         """The same mean function with other parameters."""
@@ -33,8 +38,8 @@ class MeanFunction(ABC):
         """The same mean function, sized for inputs with that many columns."""
 
     @abstractmethod
-    def shifted(self, offset: float) -> MeanFunction:
-        """A start at the level `offset`, where the family has one."""
+    def shifted(self, offset: float, unit: float = 1.0) -> MeanFunction:
+        """A start at the level `offset`, where the family has one, for steps of size `unit`."""
 
     @abstractmethod
     def __call__(self, X: Array) -> Array:
@@ -58,13 +63,17 @@ class ZeroMean(MeanFunction):
     def param_names(self) -> tuple[str, ...]:
         return ()
 
+    @property
+    def units(self) -> Floats:
+        return np.zeros(0)
+
     def with_params(self, params: Floats) -> ZeroMean:
         return self
 
     def for_features(self, n_features: int) -> ZeroMean:
         return self
 
-    def shifted(self, offset: float) -> ZeroMean:
+    def shifted(self, offset: float, unit: float = 1.0) -> ZeroMean:
         return self
 
     def __call__(self, X: Array) -> Array:
@@ -80,23 +89,28 @@ class ConstantMean(MeanFunction):
     """m(x) = c."""
 
     constant: float = 0.0
+    unit: float = 1.0
 
     @property
     def params(self) -> Floats:
         return np.array([self.constant])
 
     @property
+    def units(self) -> Floats:
+        return np.array([self.unit])
+
+    @property
     def param_names(self) -> tuple[str, ...]:
         return ("mean_constant",)
 
     def with_params(self, params: Floats) -> ConstantMean:
-        return ConstantMean(float(params[0]))
+        return replace(self, constant=float(params[0]))
 
     def for_features(self, n_features: int) -> ConstantMean:
         return self
 
-    def shifted(self, offset: float) -> ConstantMean:
-        return ConstantMean(offset)
+    def shifted(self, offset: float, unit: float = 1.0) -> ConstantMean:
+        return ConstantMean(offset, unit)
 
     def __call__(self, X: Array) -> Array:
         return 0.0 * X[:, 0] + self.constant
@@ -112,17 +126,22 @@ class LinearMean(MeanFunction):
 
     constant: float = 0.0
     slope: Floats = field(default_factory=lambda: np.zeros(0))
+    unit: float = 1.0
 
     @property
     def params(self) -> Floats:
         return np.concatenate([[self.constant], self.slope])
 
     @property
+    def units(self) -> Floats:
+        return np.full(1 + len(self.slope), self.unit)
+
+    @property
     def param_names(self) -> tuple[str, ...]:
         return ("mean_constant", *(f"mean_slope_{j}" for j in range(len(self.slope))))
 
     def with_params(self, params: Floats) -> LinearMean:
-        return LinearMean(float(params[0]), np.array(params[1:]))
+        return replace(self, constant=float(params[0]), slope=np.array(params[1:]))
 
     def for_features(self, n_features: int) -> LinearMean:
         if len(self.slope) == n_features:
@@ -133,8 +152,8 @@ class LinearMean(MeanFunction):
             )
         return replace(self, slope=np.zeros(n_features))
 
-    def shifted(self, offset: float) -> LinearMean:
-        return replace(self, constant=offset)
+    def shifted(self, offset: float, unit: float = 1.0) -> LinearMean:
+        return replace(self, constant=offset, unit=unit)
 
     def __call__(self, X: Array) -> Array:
         return X @ like(self.slope, X) + self.constant
