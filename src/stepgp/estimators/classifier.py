@@ -83,7 +83,8 @@ class StepGPClassifier(ClassifierMixin, StepGPEstimator):
     n_iter_ : int
         Accepted iterations of the optimiser.
     history_ : tuple of Progress
-        What each of them reached.
+        What each of them reached, with the evaluations, passes over rows and seconds of the whole
+        fit up to there.
     diagnostics_ : Diagnostics
         How the fit ended, its jitter and cells, and what a finer grid would change.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from stepgp.fit.loop import Progress
+from stepgp.fit.journal import Progress
 
 
 @contextmanager

@@ -104,7 +104,8 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
     n_iter_ : int
         Accepted iterations of the optimiser.
     history_ : tuple of Progress
-        What each of them reached, for targets as standardised for the fit.
+        What each of them reached, for targets as standardised for the fit, with the evaluations,
+        passes over rows and seconds of the whole fit up to there.
     diagnostics_ : Diagnostics
         How the fit ended, its jitter and cells, and what a finer grid would change.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +9,7 @@ from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from stepgp._array.linalg import NotPositiveDefinite
 from stepgp._array.namespace import Floats
+from stepgp.fit.journal import Journal, Progress
 from stepgp.fit.objective import (
     Evaluation,
     Precision,
@@ -35,19 +34,6 @@ end, an error in them looks like a summit, and a pass or two more are cheaper th
 searched in vain.
 """
 _OUTCOMES = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
-
-
-@dataclass(frozen=True)
-class Progress:
-    """One accepted iteration, for `history_` and the progress bar."""
-
-    iteration: int
-    rows: int
-    objective: float
-    elbo: float
-    evaluations: int
-    passes: int
-    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +68,6 @@ class _Accepted:
         self.theta = theta
         self.evaluation = evaluation
         self.trials: dict[bytes, _Trial] = {}
-        self.evaluations = 0
-        self.passes = 0
         self.refused = 0
         """Failed evaluations since the last accepted one."""
         self.width = 0.0
@@ -93,8 +77,6 @@ class _Accepted:
         promised = float(self.evaluation.gradient @ (theta - self.theta))
         gained = evaluation.objective - self.evaluation.objective
         self.trials[theta.tobytes()] = _Trial(evaluation, promised, gained)
-        self.evaluations += 1
-        self.passes += evaluation.e_step.passes
 
     def is_settled(self, tolerance: float, patience: int) -> bool:
         """Whether more than `patience` points along one line all gain less than `tolerance`,
@@ -128,7 +110,7 @@ def climb(
     patience: int,
     runs: int,
     damped: bool,
-    report: Callable[[Progress], None],
+    journal: Journal,
 ) -> Climb:
     """Maximise the objective from `start` with L-BFGS.
 
@@ -139,37 +121,27 @@ def climb(
     Every evaluation starts its E-step from the last accepted state, never from a refused one, so
     the objective is a function of θ as long as no step is accepted.
     """
-    begun = time.perf_counter()
     precision = _precision(_CAREFUL if patience > 1 else _ROUGH, tolerance)
-    first = evaluate(
-        rows,
-        start.model,
-        start,
-        precision,
-        damped=damped,
-        max_passes=40,
-        gradient=max_iter > 0,
+    first = journal.evaluated(
+        evaluate(
+            rows,
+            start.model,
+            start,
+            precision,
+            damped=damped,
+            max_passes=40,
+            gradient=max_iter > 0,
+        )
     )
     if max_iter == 0:
         return Climb(first, Outcome.CONVERGED, False, ())
     accepted = _Accepted(parameters_of(start.model), first)
     history: list[Progress] = []
 
-    def note() -> None:
-        history.append(
-            Progress(
-                iteration=len(history) + 1,
-                rows=len(rows),
-                objective=accepted.evaluation.objective,
-                elbo=accepted.evaluation.e_step.elbo,
-                evaluations=accepted.evaluations,
-                passes=accepted.passes,
-                seconds=time.perf_counter() - begun,
-            )
-        )
-        report(history[-1])
+    def run(precision: Precision, max_iter: int) -> Outcome:
+        return _run(rows, accepted, precision, max_iter, tolerance, patience, journal, history)
 
-    outcome = _run(rows, accepted, precision, max_iter, tolerance, patience, note)
+    outcome = run(precision, max_iter)
     gained = np.inf
     for _ in range(runs - 1):
         left = max_iter - len(history)
@@ -177,8 +149,9 @@ def climb(
             break
         state, before = accepted.evaluation.state, accepted.evaluation.objective
         precision = _precision(_FINE, tolerance)
-        accepted.evaluation = evaluate(rows, state.model, state, precision, max_passes=40)
-        outcome = _run(rows, accepted, precision, left, tolerance, patience, note)
+        again = evaluate(rows, state.model, state, precision, max_passes=40)
+        accepted.evaluation = journal.evaluated(again)
+        outcome = run(precision, left)
         gained = accepted.evaluation.objective - before
     stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0
     return Climb(accepted.evaluation, outcome, stopped_by_kernel, tuple(history))
@@ -195,9 +168,10 @@ def _run(
     max_iter: int,
     tolerance: float,
     patience: int,
-    note: Callable[[], None],
+    journal: Journal,
+    history: list[Progress],
 ) -> Outcome:
-    """One run of L-BFGS with an empty memory, from and into `accepted`."""
+    """One run of L-BFGS with an empty memory, from and into `accepted`; adds to `history`."""
     model = accepted.evaluation.state.model
     accepted.forget()
     # L-BFGS takes its first step as long as the gradient it is given: where nothing is known of
@@ -220,7 +194,7 @@ def _run(
         except NotPositiveDefinite:
             accepted.refused += 1
             return scale * _REFUSED, np.zeros_like(theta)
-        accepted.add(theta, result)
+        accepted.add(theta, journal.evaluated(result))
         if accepted.is_settled(tolerance, patience):
             raise _Settled
         return -scale * result.objective, -scale * result.gradient
@@ -232,7 +206,7 @@ def _run(
         trial = accepted.commit(intermediate_result.x)
         if trial is None:
             return
-        note()
+        history.append(journal.accepted(rows, accepted.evaluation))
         quiet = quiet + 1 if trial.gained < tolerance else 0
         if quiet == patience:
             raise _Settled

@@ -11,7 +11,7 @@ from stepgp._array.blockwise import blockwise
 from stepgp._array.linalg import NotPositiveDefinite
 from stepgp._array.namespace import to_numpy
 from stepgp.cells.base import CellFamily
-from stepgp.fit.loop import Progress
+from stepgp.fit.journal import Journal, Progress
 from stepgp.fit.objective import presses_a_bound
 from stepgp.fit.options import Options, Prior
 from stepgp.fit.outcome import Outcome
@@ -67,6 +67,7 @@ class Fit:
     cells: CellFamily
     """What predictions are mixtures over."""
     history: tuple[Progress, ...]
+    """Of the start that was kept; its counts include an earlier one."""
     diagnostics: Diagnostics
 
 
@@ -81,6 +82,7 @@ def fit_rows(
     A fit that ends below the best constant starts once more, from other inducing inputs and
     shorter lengthscales.
     """
+    journal = Journal(report)
     with blockwise():
         centre, constant = best_constant(rows, prior.likelihood, prior.link)
         start = start_of(rows, prior.likelihood, prior.link, centre)
@@ -88,7 +90,7 @@ def fit_rows(
         for attempt in range(2):
             model = _first_model(rows, prior, start, options, attempt)
             try:
-                summit = climb_in_stages(rows, model, start, options, report)
+                summit = climb_in_stages(rows, model, start, options, journal)
             except NotPositiveDefinite:
                 continue
             fits.append(_fit_of(summit, rows, options, constant))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stepgp._array.namespace import to_numpy
 from stepgp.cells.base import CellFamily
-from stepgp.fit.loop import Climb, Progress, climb
+from stepgp.fit.journal import Journal, Progress
+from stepgp.fit.loop import Climb, climb
 from stepgp.fit.objective import Precision, State, evaluate, moved_to, n_hyperparameters
 from stepgp.fit.options import Options
 from stepgp.fit.resolution import (
@@ -76,7 +76,7 @@ def climb_in_stages(
     model: Model,
     start: Start,
     options: Options,
-    report: Callable[[Progress], None],
+    journal: Journal,
 ) -> Summit:
     """Climb on a few rows with a few inducing inputs, then on more, then on all.
 
@@ -95,7 +95,7 @@ def climb_in_stages(
     first, *later = stages
     subset = rows.head(first.n_rows)
     summit = _climb_and_refine(
-        subset, state, cells, first, options, report, max_iter=options.max_iter, damped=True
+        subset, state, cells, first, options, journal, max_iter=options.max_iter, damped=True
     )
     state = summit.run.evaluation.state
     for stage in later:
@@ -112,7 +112,7 @@ def climb_in_stages(
         if settled:  # an E-step leaves a tenth of this
             stage = replace(stage, gain=2.0 * options.tolerance)
         summit = _climb_and_refine(
-            subset, state, before.cells, stage, options, report, max_iter=max_iter, damped=False
+            subset, state, before.cells, stage, options, journal, max_iter=max_iter, damped=False
         )
         state = summit.run.evaluation.state
         summit = replace(summit, history=before.history + summit.history)
@@ -159,13 +159,13 @@ def _climb_and_refine(
     cells: CellFamily | None,
     stage: _Stage,
     options: Options,
-    report: Callable[[Progress], None],
+    journal: Journal,
     *,
     max_iter: int,
     damped: bool,
 ) -> Summit:
     """Climb; where the cells turn out too coarse or too short, once more on better ones."""
-    run = _climb(rows, state, stage, options, report, max_iter=max_iter, damped=damped)
+    run = _climb(rows, state, stage, options, journal, max_iter=max_iter, damped=damped)
     history = list(run.history)
     if cells is None:
         return Summit(run, None, None, tuple(history), len(rows), rows.total_weight)
@@ -188,7 +188,7 @@ def _climb_and_refine(
         cells, state = finer, run.evaluation.state
         state = replace(state, model=_through(cells, state.model))
         again, ended = (0, run.outcome) if small else (max_iter, None)
-        run = _climb(rows, state, stage, options, report, max_iter=again, damped=False)
+        run = _climb(rows, state, stage, options, journal, max_iter=again, damped=False)
         run = replace(run, outcome=ended or run.outcome)
         history.extend(run.history)
         resolution = _measured(rows, run, cells)
@@ -200,7 +200,7 @@ def _climb(
     state: State,
     stage: _Stage,
     options: Options,
-    report: Callable[[Progress], None],
+    journal: Journal,
     *,
     max_iter: int,
     damped: bool,
@@ -215,7 +215,7 @@ def _climb(
             damped=damped,
             patience=stage.patience,
             runs=stage.runs,
-            report=report,
+            journal=journal,
         )
         state = run.evaluation.state
         jitter = 10.0 * state.sites.factor.jitter
