@@ -38,8 +38,9 @@ def test_mills_ratio(library: str) -> None:
         reference = [float(exact.tail(d) / exact.density(d)) for d in map(Decimal, t.tolist())]
     got = mills_ratio(TO_LIBRARY[library](t))
     np.testing.assert_allclose(to_numpy(got), reference, rtol=1.2e-15, atol=0)
-    far = mills_ratio(TO_LIBRARY[library](np.array([1e10, 1e30])))
-    np.testing.assert_allclose(to_numpy(far), [1e-10, 1e-30], rtol=1e-15)
+    far = mills_ratio(TO_LIBRARY[library](np.array([1e10, 1e30, 1e155, 1.7e308, np.inf])))
+    expected = [1e-10, 1e-30, 1e-155, 1.0 / 1.7e308, 0.0]
+    np.testing.assert_allclose(to_numpy(far), expected, rtol=1e-15)
 
 
 @EACH_LIBRARY
@@ -97,6 +98,25 @@ def test_log_cdf(library: str) -> None:
     got = to_numpy(log_normal_cdf(TO_LIBRARY[library](z)))
     # On the right log Φ ≈ −Φ(−z) has the accuracy of φ, on the left that of z²/2.
     np.testing.assert_array_less(np.abs(got / reference - 1.0), rounding(np.maximum(z, 0.0)))
+
+
+EXTREME = np.array([1e31, 1e100, 1e160, 1.5e308])
+
+
+@EACH_LIBRARY
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_logs_are_numbers_wherever_the_arguments_are(library: str, dtype: type) -> None:
+    """−z²/2 where that is a float, the lowest float where it is not."""
+    points = np.array([1e4, 1e15, 1e25, 3e38]) if dtype is np.float32 else EXTREME
+    z = TO_LIBRARY[library](points.astype(dtype))
+    low, high = to_numpy(log_normal_cdf(-z)), to_numpy(log_normal_cdf(z))
+    np.testing.assert_array_equal(high, 0.0)
+    half = 0.5 * np.minimum(points, np.sqrt(np.finfo(dtype).max)) ** 2
+    np.testing.assert_allclose(-low, half, rtol=3e-3)
+    to_the_end = log_normal_cdf_difference(z, TO_LIBRARY[library](np.full(4, np.inf, dtype)))
+    np.testing.assert_allclose(-to_numpy(to_the_end), half, rtol=3e-3)
+    assert not np.isnan(to_numpy(log_normal_cdf_difference(z, 1.1 * z))).any()
+    np.testing.assert_array_less(-1e-30, to_numpy(ramp_ratio(z)))
 
 
 INTERVALS = (

@@ -59,17 +59,33 @@ def _polynomial(t: Array, coefficients: tuple[float, ...]) -> Array:
 
 
 def mills_ratio(t: Array) -> Array:
-    """R(t) = Φ(−t)/φ(t) for 0 ≤ t ≤ 1e30."""
+    """R(t) = Φ(−t)/φ(t) for every t ≥ 0; far out, where t¹⁰ would overflow, it is 1/t."""
+    xp = namespace(t)
+    limit = float(xp.finfo(t.dtype).max) ** (1.0 / 11.0)
+    ratio = _mills_rational(xp.clip(t, max=limit))
+    ratio *= limit / xp.clip(t, min=limit)
+    return ratio
+
+
+def _mills_rational(t: Array) -> Array:
     ratio = _polynomial(t, _MILLS_NUMERATOR)
     ratio /= _polynomial(t, _MILLS_DENOMINATOR)
     return ratio
+
+
+def capped(t: Array) -> Array:
+    """t where t² is a float; beyond, the largest such number."""
+    xp = namespace(t)
+    root = 0.999 * math.sqrt(float(xp.finfo(t.dtype).max))
+    return xp.clip(t, min=-root, max=root)
 
 
 def ramp_ratio(t: Array) -> Array:
     """E(Z − t)₊/φ(t) = 1 − t R(t) for Z ~ N(0, 1), t ≥ 0; its asymptotic series past t = 50."""
     xp = namespace(t)
     far = t > 50.0
-    u = 1.0 / xp.where(far, t * t, xp.ones_like(t))
+    u = 1.0 / xp.where(far, t, xp.ones_like(t))
+    u = u * u
     series = u * (1.0 - u * (3.0 - u * (15.0 - u * (105.0 - u * 945.0))))
     return xp.where(far, series, 1.0 - t * mills_ratio(t))
 
@@ -91,7 +107,7 @@ def normal_tail(t: Array) -> tuple[Array, Array]:
     density *= -0.5
     density = exp_inplace(density)
     density *= _INV_SQRT_2PI
-    tail = mills_ratio(t)
+    tail = _mills_rational(t)
     tail *= density
     return tail, density
 
@@ -111,12 +127,16 @@ def normal_remainder_pdf(z: Array) -> tuple[Array, Array]:
 
 
 def log_normal_cdf(z: Array) -> Array:
-    """log Φ(z): −z²/2 − log√2π + log R(−z) on the left, log1p(−Φ(−z)) on the right."""
+    """log Φ(z): −z²/2 − log√2π + log R(−z) on the left, log1p(−Φ(−z)) on the right.
+
+    Finite for every z: −z²/2 ends at the lowest float.
+    """
     xp = namespace(z)
-    t = xp.abs(z)
+    t = capped(xp.abs(z))
     ratio = mills_ratio(t)
-    left = -0.5 * t * t - _HALF_LOG_2PI + xp.log(ratio)
-    right = xp.log1p(-xp.exp(-0.5 * t * t - _HALF_LOG_2PI) * ratio)
+    exponent = -0.5 * t * t - _HALF_LOG_2PI
+    left = exponent + xp.log(ratio)
+    right = xp.log1p(-xp.exp(exponent) * ratio)
     return xp.where(z < 0, left, right)
 
 
@@ -133,8 +153,8 @@ def log_normal_cdf_difference(low: Array, high: Array) -> Array:
     low, high = xp.where(reflect, -high, low), xp.where(reflect, -low, high)
     a, b = xp.abs(low), xp.abs(high)
     infinite = xp.isinf(a)
-    a = xp.where(infinite, xp.ones_like(a), a)
-    b_tail = xp.where(xp.isinf(b), xp.asarray(_FAR, dtype=b.dtype), b)
+    a = xp.where(infinite, xp.ones_like(a), capped(a))
+    b_tail = xp.where(xp.isinf(b), xp.asarray(_FAR, dtype=b.dtype), capped(b))
     ratio_a, ratio_b = mills_ratio(a), mills_ratio(b_tail)
     drop = xp.log(ratio_a) - xp.log(ratio_b) + 0.5 * (b_tail - a) * (b_tail + a)
     share = xp.where(infinite, xp.zeros_like(drop), xp.exp(xp.minimum(drop, xp.zeros_like(drop))))
