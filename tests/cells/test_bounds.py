@@ -223,7 +223,7 @@ def test_constants_are_checked(bad: float) -> None:
 @pytest.mark.parametrize("var", [0.0, -1.0])
 def test_variances_are_checked(var: float) -> None:
     grid = Grid.uniform(-1.0, 1.0, 5)
-    message = f"var must be positive, got a smallest value of {var}"
+    message = f"var must be positive and finite, got {var} in row"
     for function in (lipschitz_bound, exp_error):
         with pytest.raises(ValueError, match=message):
             function(grid, [0.0, 1.0], [1.0, var])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import final
 import numpy as np
 
 from stepgp._array.namespace import Array, Floats, namespace
+from stepgp.cells.checks import checked_rows
 
 Table = Callable[[Array, Array], Array]
 """(n indices of rows, (n, W) cells) ↦ the values of these rows' functions on cells of each.
@@ -61,17 +63,35 @@ class CellFamily(ABC):
     def order(self) -> int:
         """p where halving the cells of a smooth function takes its error to 2⁻ᵖ."""
 
-    @abstractmethod
+    @final
     def masses(self, mean: Array, var: Array) -> Array:
         """w_k(mean, var), (n, K); relative accuracy is kept in both tails."""
+        with _far_rows():
+            return self._masses(*checked_rows(mean=mean, var=var))
 
-    @abstractmethod
+    @final
     def mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
         """(∂w_k/∂mean, ∂w_k/∂var), each (n, K)."""
+        with _far_rows():
+            return self._mass_slopes(*checked_rows(mean=mean, var=var))
 
-    @abstractmethod
+    @final
     def log_masses(self, mean: Array, var: Array) -> Array:
         """log w_k(mean, var), (n, K); finite where the masses themselves underflow."""
+        with _far_rows():
+            return self._log_masses(*checked_rows(mean=mean, var=var))
+
+    @abstractmethod
+    def _masses(self, mean: Array, var: Array) -> Array:
+        """`masses` of arrays of floats."""
+
+    @abstractmethod
+    def _mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
+        """`mass_slopes` of arrays of floats."""
+
+    @abstractmethod
+    def _log_masses(self, mean: Array, var: Array) -> Array:
+        """`log_masses` of arrays of floats."""
 
     @abstractmethod
     def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
@@ -117,3 +137,14 @@ class CellFamily(ABC):
             return np.zeros_like(points)
         after = np.clip(np.searchsorted(nodes, points, side="right"), 1, len(nodes) - 1)
         return nodes[after] - nodes[after - 1]
+
+    @property
+    def finest_width(self) -> float:
+        """The smallest distance of neighbouring nodes, but for the half cells at the ends."""
+        gaps = np.diff(np.unique(self.nodes))
+        return float(np.min(gaps[1:-1] if len(gaps) > 2 else gaps, initial=math.inf))
+
+
+def _far_rows() -> np.errstate:
+    """A row may be more deviations away than a float can say: infinitely many do as well."""
+    return np.errstate(over="ignore")

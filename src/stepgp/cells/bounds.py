@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stepgp._array.namespace import Floats, to_numpy
 from stepgp._array.special import normal_cdf_pdf
+from stepgp.cells.checks import checked_marginals
 from stepgp.cells.grid import Grid, Rule
 from stepgp.cells.hat import Hat
 
@@ -146,11 +147,7 @@ def _broadcast(
     mean: npt.ArrayLike, var: npt.ArrayLike, grid: Grid
 ) -> tuple[Floats, Floats, Floats]:
     """Mean and deviation with a trailing axis for cells, and the edges."""
-    centre, variance = np.broadcast_arrays(
-        np.asarray(mean, dtype=np.float64), np.asarray(var, dtype=np.float64)
-    )
-    if np.any(variance <= 0):
-        raise ValueError(f"var must be positive, got a smallest value of {np.min(variance)}.")
+    centre, variance = checked_marginals(mean, var)
     return centre[..., None], np.sqrt(variance)[..., None], grid.edges
 
 

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from stepgp._array.namespace import Array, Floats, to_numpy
+from stepgp.cells.checks import checked_marginals
 
 Rule = Literal["upper", "midpoint", "average"]
 
@@ -16,8 +17,9 @@ Rule = Literal["upper", "midpoint", "average"]
 _GAUSS_POINTS = np.array([-np.sqrt(0.6), 0.0, np.sqrt(0.6)])
 _GAUSS_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 
-_EVEN_STEPS, _GROWTH = 4_096, 1.05
-"""Cells that may be added on a side before they grow: a range of any size needs few thousand."""
+_EVEN_STEPS, _GROWTH = 1_024, 1.01
+"""Cells that are added on a side before they grow, at least; and how: a range of any size needs few
+thousand, and one at distance d is no wider than d/100."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,7 @@ class Grid:
         rule: Rule = "midpoint",
     ) -> Grid:
         """A uniform grid that contains mean ± `deviations`·√var of every row."""
+        mean, var = checked_marginals(mean, var)
         low, high = marginal_range(mean, var, deviations=deviations)
         return cls.uniform(low, high, n_cells, rule)
 
@@ -99,17 +102,26 @@ class Grid:
         return Grid(np.sort(np.concatenate([self.edges, middle])), self.rule)
 
     def extended(self, low: float, high: float) -> Grid:
-        """More cells of the median width on either side until they reach `low` and `high`.
+        """More cells of the smallest width on either side until they reach `low` and `high`.
 
-        They stand where they would for any other range, so that rows see the same cells whatever
-        other rows ask for.
+        Beyond as many as there are already they grow by 1 %. They stand where they would for any
+        other range, so that rows see the same cells whatever other rows ask for.
         """
         if len(self.edges) < 2 or (self.edges[0] <= low and high <= self.edges[-1]):
             return self
-        width = float(np.median(np.diff(self.edges)))
-        left = self.edges[0] - _steps(width, self.edges[0] - low)[::-1]
-        right = self.edges[-1] + _steps(width, high - self.edges[-1])
+        width, even = float(np.min(np.diff(self.edges))), max(_EVEN_STEPS, self.n_cells)
+        left = self.edges[0] - _steps(width, self.edges[0] - low, even)[::-1]
+        right = self.edges[-1] + _steps(width, high - self.edges[-1], even)
         return Grid(np.concatenate([left, self.edges, right]), self.rule)
+
+
+def check_grid(grid: object) -> None:
+    """Raise TypeError where cells are given something else than a grid."""
+    if not isinstance(grid, Grid):
+        raise TypeError(
+            f"Cells are made of a Grid, got {grid!r}: write Grid.uniform(-5.0, 5.0, 100), or "
+            "Grid(edges) for edges of your own."
+        )
 
 
 def marginal_range(mean: Array, var: Array, *, deviations: float = 6.0) -> tuple[float, float]:
@@ -118,17 +130,17 @@ def marginal_range(mean: Array, var: Array, *, deviations: float = 6.0) -> tuple
     return float(np.min(centre - spread)), float(np.max(centre + spread))
 
 
-def _steps(width: float, reach: float) -> Floats:
+def _steps(width: float, reach: float, even: int) -> Floats:
     """width, 2·width, … up to the first beyond `reach`; growing where these would be too many."""
     count = max(0, math.ceil(reach / width))
-    if count <= _EVEN_STEPS:
+    if count <= even:
         return width * np.arange(1.0, count + 1.0)
     # Σ γ^j from 1 to m reaches r/width at m = log(1 + r (γ − 1)/(γ width))/log γ.
-    further = (reach - _EVEN_STEPS * width) * (_GROWTH - 1.0) / (_GROWTH * width)
+    further = (reach - even * width) * (_GROWTH - 1.0) / (_GROWTH * width)
     growing = np.power(
         _GROWTH, np.arange(1.0, math.ceil(math.log1p(further) / math.log(_GROWTH)) + 1)
     )
-    return width * np.cumsum(np.concatenate([np.ones(_EVEN_STEPS), growing]))
+    return width * np.cumsum(np.concatenate([np.ones(even), growing]))
 
 
 def _check_count(n_cells: int) -> None:

@@ -9,9 +9,10 @@ from typing import final
 import numpy as np
 
 from stepgp._array.namespace import Array, Floats, like, namespace
-from stepgp._array.special import normal_remainder_pdf, ramp_ratio
+from stepgp._array.special import capped, normal_remainder_pdf, ramp_ratio
 from stepgp.cells.base import CellFamily, Expectation, Table
-from stepgp.cells.grid import Grid
+from stepgp.cells.grid import Grid, check_grid
+from stepgp.cells.narrow import narrow_hats
 from stepgp.cells.windows import along_rows, columns, in_windows, largest_of, shared_sizes
 
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
@@ -31,6 +32,7 @@ class Hat(CellFamily):
     _nodes: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_grid(self.grid)
         object.__setattr__(self, "_nodes", np.unique(self.grid.nodes))
 
     @property
@@ -54,19 +56,25 @@ class Hat(CellFamily):
     def order(self) -> int:
         return 2
 
-    def masses(self, mean: Array, var: Array) -> Array:
+    def _masses(self, mean: Array, var: Array) -> Array:
         """E hat_k(f) = hat_k(μ) + second divided difference of tail ramps ρ_j.
 
         ρ_j = E(f − x_j)₊ − (μ − x_j)₊ = √v (φ(t) − t Φ(−t)), t = |μ − x_j|/√v, is the ramp
-        reflected to its small side, so a far node is never a difference of large numbers.
+        reflected to its small side, so a far node is never a difference of large numbers. Hats
+        far narrower than √v have a series.
         """
         xp = namespace(mean)
-        _, _, ramp, _ = _tail_ramps(like(self.nodes, mean), mean, var)
         distance = like(self.nodes, mean) - mean[:, None]
+        # So that distance/√v is a float; that many deviations are as good as infinitely many.
+        reach = xp.maximum(xp.abs(distance[:, 0]), xp.abs(distance[:, -1]))
+        var = xp.maximum(var, (reach / (0.1 * xp.finfo(mean.dtype).max)) ** 2)
+        _, _, ramp, _ = _tail_ramps(like(self.nodes, mean), mean, var)
         mass = _second_difference(ramp, self._spacing(mean)) + self._at(distance)
-        return xp.maximum(mass, xp.zeros_like(mass))
+        mass = xp.maximum(mass, xp.zeros_like(mass))
+        narrow = narrow_hats(self.nodes, mean, var)
+        return mass if narrow is None else xp.where(narrow.holds, narrow.masses(), mass)
 
-    def mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
+    def _mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
         """∂E(f − x)₊/∂μ = Φ(z) and ∂/∂v = φ(z)/2√v, z = (μ − x)/√v.
 
         Φ is a step and its tail beyond, differenced apart to keep the digits of far nodes.
@@ -78,17 +86,17 @@ class Hat(CellFamily):
         step = _second_difference(namespace(mean).astype(below, mean.dtype), spacing)
         return step + _second_difference(tail, spacing), _second_difference(density, spacing)
 
-    def log_masses(self, mean: Array, var: Array) -> Array:
+    def _log_masses(self, mean: Array, var: Array) -> Array:
         """log of the masses with the largest of its Gaussian factors taken out.
 
         Cell k's three ramps share the factor exp(−t²/2) of the one nearest to the mean:
         w_k = exp(−t_near²/2) · Σ_j c_j √v (1 − t_j R(t_j)) exp(−(t_j² − t_near²)/2)/√2π,
-        R the Mills ratio, c_j the second divided difference.
+        R the Mills ratio, c_j the second divided difference. Narrow hats have a series.
         """
         xp = namespace(mean)
         deviation = xp.sqrt(var)[:, None]
         distance = like(self.nodes, mean) - mean[:, None]
-        t = xp.abs(distance) / deviation
+        t = capped(xp.abs(distance) / deviation)
         ramp = deviation * ramp_ratio(t)
         inside = self._at(distance)
         left, middle, right = _neighbours(t)
@@ -106,7 +114,9 @@ class Hat(CellFamily):
         mass += (scaled(ramp_left, left) - centre) / xp.concat([one, gap])
         mass += inside * _SQRT_2PI
         smallest = xp.full_like(mass, xp.finfo(mass.dtype).smallest_normal)
-        return xp.log(xp.maximum(mass, smallest)) - 0.5 * nearest * nearest - _LOG_SQRT_2PI
+        log = xp.log(xp.maximum(mass, smallest)) - 0.5 * nearest * nearest - _LOG_SQRT_2PI
+        narrow = narrow_hats(self.nodes, mean, var)
+        return log if narrow is None else xp.where(narrow.holds, narrow.log_masses(), log)
 
     def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
         """Σ_k w_k h_k = ĥ(μ) + Σ_j κ_j ρ_j: interpolant, its kinks κ_j, tail ramps ρ_j.

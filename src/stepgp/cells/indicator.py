@@ -15,7 +15,8 @@ from stepgp._array.special import (
     normal_tail,
 )
 from stepgp.cells.base import CellFamily, Expectation, Table
-from stepgp.cells.grid import Grid
+from stepgp.cells.grid import Grid, check_grid
+from stepgp.cells.narrow import narrow_steps
 from stepgp.cells.windows import along_rows, columns, in_windows, largest_of, shared_sizes
 
 
@@ -25,6 +26,9 @@ class Indicator(CellFamily):
     """w_k = P(l_k ≤ f < u_k), f ~ N(μ, v) (paper, eq. piececonst)."""
 
     grid: Grid
+
+    def __post_init__(self) -> None:
+        check_grid(self.grid)
 
     @property
     def nodes(self) -> Floats:
@@ -48,11 +52,12 @@ class Indicator(CellFamily):
         """A level read off-centre is wrong by the slope, one of the middle by the curvature."""
         return 1 if self.grid.rule == "upper" else 2
 
-    def masses(self, mean: Array, var: Array) -> Array:
+    def _masses(self, mean: Array, var: Array) -> Array:
         """Φ(b) − Φ(a) = [μ in the cell] + first difference of signed tails.
 
         With Φ(z) = [z ≥ 0] − sign(z)·Φ(−|z|), two edges on one side of the mean are subtracted
-        in their own tail, so a far cell keeps its relative digits.
+        in their own tail, so a far cell keeps its relative digits. Cells far narrower than √v
+        have a series.
         """
         xp = namespace(mean)
         z, _ = _standardised(like(self.grid.edges, mean), mean, var)
@@ -62,9 +67,11 @@ class Indicator(CellFamily):
         tail = xp.where(above, -tail, tail)
         step_jump = _differences(step, first=0.0, last=1.0)
         mass = step_jump + _differences(tail, first=0.0, last=0.0)
-        return xp.maximum(mass, xp.zeros_like(mass))
+        mass = xp.maximum(mass, xp.zeros_like(mass))
+        narrow = narrow_steps(self.grid.edges, mean, var)
+        return mass if narrow is None else _with_inner(mass, narrow.holds, narrow.masses())
 
-    def mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
+    def _mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
         """∂Φ((e−μ)/s)/∂μ = −φ/s and ∂/∂v = −zφ/2v with z = (e−μ)/s at every edge e."""
         z, deviation = _standardised(like(self.grid.edges, mean), mean, var)
         _, density = normal_cdf_pdf(z)
@@ -75,14 +82,16 @@ class Indicator(CellFamily):
             _differences(by_var, first=0.0, last=0.0),
         )
 
-    def log_masses(self, mean: Array, var: Array) -> Array:
+    def _log_masses(self, mean: Array, var: Array) -> Array:
         xp = namespace(mean)
         deviation = xp.sqrt(var)[:, None]
         low = like(np.concatenate([[-np.inf], self.grid.edges]), mean)
         high = like(np.concatenate([self.grid.edges, [np.inf]]), mean)
-        return log_normal_cdf_difference(
+        log = log_normal_cdf_difference(
             (low - mean[:, None]) / deviation, (high - mean[:, None]) / deviation
         )
+        narrow = narrow_steps(self.grid.edges, mean, var)
+        return log if narrow is None else _with_inner(log, narrow.holds, narrow.log_masses())
 
     def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
         """Σ_k w_k h_k = h(μ) + Σ_j (h_{j+1} − h_j)(Φ(z_j) − [z_j ≥ 0]), z_j = (μ − e_j)/√v.
@@ -142,6 +151,13 @@ def _standardised(edges: Array, mean: Array, var: Array) -> tuple[Array, Array]:
     z = mean[:, None] - edges
     z /= deviation
     return z, deviation
+
+
+def _with_inner(at_cells: Array, where: Array, other: Array) -> Array:
+    """Other values in some of the bounded cells."""
+    xp = namespace(at_cells)
+    inner = xp.where(where, other, at_cells[:, 1:-1])
+    return xp.concat([at_cells[:, :1], inner, at_cells[:, -1:]], axis=1)
 
 
 def _differences(at_edges: Array, *, first: float, last: float) -> Array:
