@@ -137,8 +137,8 @@ class StepGPClassifier(ClassifierMixin, StepGPEstimator):
         """Logarithm of the probability of each class, (n, 2), finite however small that is."""
         predictive = self._predictive(X)
         log = np.stack([predictive.log_prob(0.0), predictive.log_prob(1.0)], axis=1)
-        # Where f has a spread of millions of cells, their masses sum to one only roughly.
-        return log - np.logaddexp(log[:, :1], log[:, 1:])
+        # Rounding may take a sum of masses past one; metrics refuse such a probability.
+        return np.minimum(log, 0.0)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The more probable class of every row, (n,)."""

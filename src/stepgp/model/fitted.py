@@ -10,7 +10,6 @@ import numpy as np
 from stepgp._array.blockwise import blockwise
 from stepgp._array.namespace import Floats
 from stepgp.cells.base import CellFamily
-from stepgp.cells.grid import marginal_range
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
@@ -71,10 +70,10 @@ class FittedModel:
     link: Link
     cells: CellFamily
     cells_grow: bool = True
-    """Whether more cells are added where rows look beyond these."""
+    """Whether rows that look beyond these cells see more of them, or their own."""
 
     def latent(self, X: Floats, *, n_jobs: int = 1) -> tuple[Floats, Floats]:
-        """Mean and variance of f at every row."""
+        """Mean and variance of f at every row; ValueError where they are no finite numbers."""
         blocks = [X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK)]
         with blockwise():
             if n_jobs == 1 or len(blocks) == 1:
@@ -82,21 +81,36 @@ class FittedModel:
             else:
                 with ThreadPoolExecutor(n_jobs) as pool:
                     parts = list(pool.map(self._block, blocks))
-        return np.concatenate([mean for mean, _ in parts]), np.concatenate([v for _, v in parts])
+        mean, var = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        _check_finite(mean, var)
+        return mean, var
 
     def predictive(
         self, X: Floats, *, exposure: Floats | None = None, n_jobs: int = 1
     ) -> Predictive:
         """p(y) at every row."""
         mean, var = self.latent(X, n_jobs=n_jobs)
-        image, noise = self.link.image(mean, var), self.likelihood.gaussian_noise
+        with np.errstate(over="ignore"):  # told by `_check_finite`
+            image, noise = self.link.image(mean, var), self.likelihood.gaussian_noise
         if image is not None and noise is not None:
+            _check_finite(*image)
             return GaussianPredictive(image[0], np.sqrt(image[1] + noise))
-        cells = self.cells
-        if self.cells_grow:
-            cells = cells.extended(*marginal_range(mean, var))
-        return MixturePredictive(self.likelihood, self.link, cells, mean, var, exposure)
+        return MixturePredictive(
+            self.likelihood, self.link, self.cells, mean, var, exposure, self.cells_grow
+        )
 
     def _block(self, X: Floats) -> tuple[Floats, Floats]:
-        inputs = self.inputs.forward(X)
-        return marginals(self.q, self.kernel, self.mean_function, self.inducing, inputs)
+        with np.errstate(over="ignore", invalid="ignore"):  # told by `_check_finite`
+            inputs = self.inputs.forward(X)
+            return marginals(self.q, self.kernel, self.mean_function, self.inducing, inputs)
+
+
+def _check_finite(mean: Floats, var: Floats) -> None:
+    wrong = ~(np.isfinite(mean) & np.isfinite(var))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"Row {row} of X lies so far out that its latent value has mean {mean[row]:g} and "
+            f"variance {var[row]:g}; both must be finite ({np.sum(wrong)} of {len(mean)} rows are "
+            "not). Correct, clip or drop these rows."
+        )

@@ -11,13 +11,10 @@ import numpy.typing as npt
 
 from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp._array.special import logsumexp
-from stepgp.cells.base import CellFamily
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Feature, Link
 from stepgp.model.quantiles import continuous_quantile, discrete_quantile
-from stepgp.model.rules import feature_levels
-
-_LARGEST = np.finfo(np.float64).max
+from stepgp.model.sights import Sight
 
 
 @final
@@ -30,20 +27,17 @@ class Mixture:
 
     likelihood: Likelihood
     link: Link
-    cells: CellFamily
-    latent_mean: Array
-    latent_var: Array
+    sight: Sight
     exposure: Array | None
 
     def mean(self) -> Array:
         """Σ_k w_k E(y | g_k)."""
-        return _total(self._masses(), self.likelihood.mean(self._levels()))
+        return _total(self.sight.masses(), self.likelihood.mean(self._levels()))
 
     def var(self) -> Array:
         """Σ_k w_k (Var_k + (mean_k − mean)²): within the likelihood and between its levels."""
-        xp = namespace(self.latent_mean)
-        levels, masses = self._levels(), self._masses()
-        means = self.likelihood.mean(levels)
+        levels, masses = self._levels(), self.sight.masses()
+        xp, means = namespace(masses), self.likelihood.mean(levels)
         centre = _total(masses, means)
         finite = xp.isfinite(centre)
         known = (masses > 0) & finite[:, None]
@@ -60,33 +54,36 @@ class Mixture:
         possible = self.likelihood.valid_targets(y)
         # A target that is possible stands in for the others.
         some = np.where(possible, y, y[possible][0] if possible.any() else 1.0)
-        found = self._log_prob(like(some, self.latent_mean))
+        found = self._log_prob(like(some, self.sight.mean))
         if possible.all():
             return found
         impossible = np.where(np.isnan(y), math.nan, -math.inf)
         return namespace(found).where(
-            like(possible, self.latent_mean) > 0, found, like(impossible, self.latent_mean)
+            like(possible, self.sight.mean) > 0, found, like(impossible, self.sight.mean)
         )
 
     def _log_prob(self, y: Array) -> Array:
         features = self.likelihood.features
         if any(feature.is_log for feature in features):
-            table = np.stack([feature_levels(self.cells, self.link, f) for f in features])
-            table = like(np.clip(table, -_LARGEST, _LARGEST), y)  # 0·∞ is no number
-            terms = self.likelihood.statistics(y, self.exposure) @ table
-            terms += self.likelihood.base(y, self.exposure)[:, None]
+            statistics = self.likelihood.statistics(y, self.exposure)
+            terms = self.likelihood.base(y, self.exposure)[:, None]
+            for r, feature in enumerate(features):
+                levels = self.sight.levels(self.link, feature)
+                largest = float(namespace(y).finfo(y.dtype).max)
+                levels = namespace(y).clip(levels, min=-largest, max=largest)  # 0·∞ is no number
+                terms = terms + statistics[:, r, None] * levels
         else:  # features such as y² and g² would cancel where log p takes y − g
             terms = self.likelihood.log_prob(y[:, None], self._levels())
-        return logsumexp(terms + self.cells.log_masses(self.latent_mean, self.latent_var))
+        return logsumexp(terms + self.sight.log_masses())
 
     def cdf(self, y: Floats) -> Floats:
         """Σ_k w_k P(Y ≤ y | g_k), without the rounding that takes the sum of masses past one."""
         cdf = self.likelihood.cdf(y[:, None], to_numpy(self._levels()))
-        return np.minimum(np.sum(to_numpy(self._masses()) * cdf, axis=1), 1.0)
+        return np.minimum(np.sum(to_numpy(self.sight.masses()) * cdf, axis=1), 1.0)
 
     def quantile(self, p: float) -> Floats:
         """The smallest y with cdf(y) ≥ p."""
-        masses = to_numpy(self._masses())
+        masses = to_numpy(self.sight.masses())
         levels = np.broadcast_to(to_numpy(self._levels()), masses.shape)
 
         def cdf(y: Floats, rows: npt.NDArray[np.intp]) -> Floats:
@@ -97,7 +94,7 @@ class Mixture:
 
     def sample(self, n_samples: int, generator: np.random.Generator) -> Floats:
         """A cell by its mass, then a target by the cell's level, (n, n_samples)."""
-        total = np.cumsum(to_numpy(self._masses()), axis=1)
+        total = np.cumsum(to_numpy(self.sight.masses()), axis=1)
         draws = generator.random((len(total), n_samples)) * total[:, -1:]
         cells = np.empty(draws.shape, dtype=np.intp)
         for row, cumulated in enumerate(total):
@@ -105,13 +102,9 @@ class Mixture:
         levels = np.broadcast_to(to_numpy(self._levels()), total.shape)
         return self.likelihood.sample(np.take_along_axis(levels, cells, axis=1), generator)
 
-    def _masses(self) -> Array:
-        return self.cells.masses(self.latent_mean, self.latent_var)
-
     def _levels(self) -> Array:
         """e_i g_k, (n, K), or (1, K) without exposure."""
-        levels = feature_levels(self.cells, self.link, Feature.VALUE)
-        levels = like(levels, self.latent_mean)[None, :]
+        levels = self.sight.levels(self.link, Feature.VALUE)
         return levels if self.exposure is None else levels * self.exposure[:, None]
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import device
 from scipy.special import ndtr, ndtri
 
-from stepgp._array.namespace import Array, Floats, to_numpy
+from stepgp._array.namespace import Array, Floats, namespace, to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
 from stepgp.model.mixture import Mixture
+from stepgp.model.sights import Rows, apart, together
 
-_ENTRIES = 1_000_000  # rows × cells held at a time
+_ENTRIES = 65_000
+"""Rows × cells held at a time: their arrays stay in the cache."""
 
 
 class Predictive(ABC):
@@ -117,55 +120,68 @@ class MixturePredictive(Predictive):
     latent_mean: Array
     latent_var: Array
     exposure: Array | None = None
+    cells_grow: bool = False
+    """Whether rows that look beyond the cells see more of them, or their own."""
 
     def __len__(self) -> int:
         return self.latent_mean.shape[0]
 
     def mean(self) -> Floats:
-        return np.concatenate([to_numpy(block.mean()) for _, block in self._blocks()])
+        return self._gather(lambda block, rows: block.mean())
 
     def var(self) -> Floats:
-        return np.concatenate([to_numpy(block.var()) for _, block in self._blocks()])
+        return self._gather(lambda block, rows: block.var())
 
     def log_prob(self, y: npt.ArrayLike) -> Floats:
         targets = _targets(y, len(self))
-        return np.concatenate(
-            [to_numpy(block.log_prob(targets[rows])) for rows, block in self._blocks()]
-        )
+        return self._gather(lambda block, rows: block.log_prob(targets[rows]))
 
     def cdf(self, y: npt.ArrayLike) -> Floats:
         targets = _targets(y, len(self))
-        return np.concatenate([block.cdf(targets[rows]) for rows, block in self._blocks()])
+        return self._gather(lambda block, rows: block.cdf(targets[rows]))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         levels = _levels(q)
-        columns = [
-            np.concatenate([block.quantile(p) for _, block in self._blocks()])
-            for p in levels.ravel().tolist()
-        ]
-        return np.stack(columns, axis=-1).reshape(len(self), *levels.shape)
+
+        def quantiles(block: Mixture, rows: Rows) -> Floats:
+            return np.stack([block.quantile(p) for p in levels.ravel().tolist()], axis=-1)
+
+        return self._gather(quantiles, levels.size).reshape(len(self), *levels.shape)
 
     def sample(
         self, n_samples: int = 1, random_state: int | np.random.Generator | None = None
     ) -> Floats:
         generator = np.random.default_rng(random_state)
-        return np.concatenate([block.sample(n_samples, generator) for _, block in self._blocks()])
+        return self._gather(lambda block, rows: block.sample(n_samples, generator), n_samples)
 
-    def _blocks(self) -> Iterator[tuple[slice, Mixture]]:
-        size = max(1, _ENTRIES // self.cells.n_cells)
-        for start in range(0, len(self), size):
-            rows = slice(start, min(start + size, len(self)))
-            yield (
-                rows,
-                Mixture(
-                    self.likelihood,
-                    self.link,
-                    self.cells,
-                    self.latent_mean[rows],
-                    self.latent_var[rows],
-                    None if self.exposure is None else self.exposure[rows],
-                ),
-            )
+    def _gather(
+        self, function: Callable[[Mixture, Rows], Array], n_columns: int | None = None
+    ) -> Floats:
+        """What the function makes of every block, in the rows' order: (n,) or (n, n_columns)."""
+        found = np.empty(len(self) if n_columns is None else (len(self), n_columns))
+        # Levels and moments of far rows may be more than a float: infinite is what they are.
+        with np.errstate(over="ignore"):
+            for rows, block in self._blocks():
+                found[rows] = to_numpy(function(block, rows))
+        return found
+
+    def _blocks(self) -> Iterator[tuple[Rows, Mixture]]:
+        if self.cells_grow:
+            groups = apart(self.cells, self.latent_mean, self.latent_var)
+        else:
+            groups = together(self.cells, len(self))
+        for group in groups:
+            size = max(1, _ENTRIES // group.n_cells)
+            for start in range(0, len(group.rows), size):
+                rows = group.rows[start : start + size]
+                exposure = None if self.exposure is None else _some(self.exposure, rows)
+                sight = group.see(_some(self.latent_mean, rows), _some(self.latent_var, rows))
+                yield rows, Mixture(self.likelihood, self.link, sight, exposure)
+
+
+def _some(array: Array, rows: Rows) -> Array:
+    xp = namespace(array)
+    return xp.take(array, xp.asarray(rows, device=device(array)))
 
 
 def _targets(y: npt.ArrayLike, n_rows: int) -> Floats:

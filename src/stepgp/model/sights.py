@@ -1,0 +1,161 @@
+"""Which cells a row sees: those of the model, more of them beyond, or its own around its mean."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
+from stepgp.cells import Grid, Hat
+from stepgp.cells.base import CellFamily
+from stepgp.links import Feature, Link
+from stepgp.model.rules import feature_levels
+
+_SIGHT = 6.0
+"""Deviations around its mean that a row's cells must resolve."""
+_EVEN, _TAIL, _GROWTH = 8.0, 40.0, 1.02
+"""A row's own cells: even to 8 deviations, growing to 40, where eᶠ or an outlier may weigh."""
+_FEWEST, _USUAL = 32, 256
+"""Own cells in a deviation: a spacing h adds h²/6 to a variance, 1/32 of √v 0.02 % of v."""
+_SHARE = 8
+"""Own cells are as narrow as the model's while there are not many more of them than of those."""
+
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Sight(ABC):
+    """The cells of n rows N(μ, v): how much of each row falls into them, and their levels."""
+
+    mean: Array
+    var: Array
+
+    @abstractmethod
+    def masses(self) -> Array:
+        """w_k, (n, K)."""
+
+    @abstractmethod
+    def log_masses(self) -> Array:
+        """log w_k, (n, K)."""
+
+    @abstractmethod
+    def levels(self, link: Link, feature: Feature) -> Array:
+        """The feature of every cell's level, (1, K) or (n, K)."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SharedCells(Sight):
+    """The same cells for all rows."""
+
+    cells: CellFamily
+
+    def masses(self) -> Array:
+        return self.cells.masses(self.mean, self.var)
+
+    def log_masses(self) -> Array:
+        return self.cells.log_masses(self.mean, self.var)
+
+    def levels(self, link: Link, feature: Feature) -> Array:
+        return like(feature_levels(self.cells, link, feature), self.mean)[None, :]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OwnCells(Sight):
+    """Hats of each row's own with nodes μ + √v t_k: all rows have the masses of N(0, 1).
+
+    Nothing is lost where μ is so large that neighbouring nodes are no different floats.
+    """
+
+    standard: Hat
+    """Hats with the nodes t_k."""
+
+    def masses(self) -> Array:
+        return self._for_all(self.standard.masses(np.zeros(1), np.ones(1)))
+
+    def log_masses(self) -> Array:
+        return self._for_all(self.standard.log_masses(np.zeros(1), np.ones(1)))
+
+    def levels(self, link: Link, feature: Feature) -> Array:
+        deviation = namespace(self.mean).sqrt(self.var)
+        nodes = like(self.standard.nodes, self.mean)
+        return link.feature(feature, self.mean[:, None] + deviation[:, None] * nodes)
+
+    def _for_all(self, row: Floats) -> Array:
+        shape = self.mean.shape[0], row.shape[1]
+        return namespace(self.mean).broadcast_to(like(row, self.mean), shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Rows that see equally many cells, and how they do."""
+
+    rows: Rows
+    n_cells: int
+    see: Callable[[Array, Array], Sight]
+    """(mean, var) of some of these rows ↦ their sight."""
+
+
+def together(cells: CellFamily, n_rows: int) -> Iterator[Group]:
+    """All rows with the same cells."""
+    yield _sharing(cells, np.arange(n_rows))
+
+
+def apart(cells: CellFamily, mean: Array, var: Array) -> Iterator[Group]:
+    """Rows within these cells, rows at their ends, and rows beyond; what a row sees is its own.
+
+    A row that sees some of the cells (six deviations around its mean) sees them, and more of them
+    as far as it needs: in powers of two, so that rows of like needs go together. A row that sees
+    none of them has hats around its own mean, no wider than the narrowest of these cells while
+    that takes few thousand: far out only its own deviation matters.
+    """
+    deviation, width = np.sqrt(to_numpy(var)), cells.finest_width
+    lowest, highest = (to_numpy(mean) + side * _SIGHT * deviation for side in (-1.0, 1.0))
+    low, high = cells.span
+    far = (highest <= low) | (lowest >= high)
+    down, up = _doublings((low - lowest) / width), _doublings((highest - high) / width)
+    for rows, reach in _alike(np.flatnonzero(~far), down, up):
+        below, above = (0.0 if n < 0 else math.ldexp(width, n) for n in reach)
+        yield _sharing(cells.extended(low - below, high + above), rows)
+    fewest, most = math.log2(_FEWEST), math.log2(max(_USUAL, cells.n_cells // _SHARE))
+    fineness = np.clip(_doublings(deviation / width), int(fewest), int(most))
+    for rows, (doublings,) in _alike(np.flatnonzero(far), fineness):
+        yield _own(2**doublings, rows)
+
+
+def _sharing(cells: CellFamily, rows: Rows) -> Group:
+    return Group(rows, cells.n_cells, lambda mean, var: SharedCells(mean, var, cells))
+
+
+def _own(number: int, rows: Rows) -> Group:
+    """Hats with `number` nodes in a deviation."""
+    even = np.arange(1.0, _EVEN * number + 1.0) / number
+    n_growing = math.ceil(
+        math.log1p((_TAIL - _EVEN) * number * (_GROWTH - 1.0)) / math.log(_GROWTH)
+    )
+    growing = _EVEN + np.cumsum(_GROWTH ** np.arange(1.0, n_growing + 1.0)) / number
+    right = np.concatenate([even, growing])
+    standard = Hat(Grid(np.concatenate([-right[::-1], [0.0], right])))
+    return Group(rows, standard.n_cells, lambda mean, var: OwnCells(mean, var, standard))
+
+
+def _doublings(ratio: Floats) -> Rows:
+    """The smallest n ≥ 0 with 2ⁿ ≥ ratio, −1 where the ratio is not positive."""
+    some = ratio > 0.0
+    n = np.ceil(np.log2(np.where(some, ratio, 1.0)))
+    return np.where(some, np.maximum(n, 0.0), -1.0).astype(np.intp)
+
+
+def _alike(rows: Rows, *keys: Rows) -> Iterator[tuple[Rows, list[int]]]:
+    """The rows in groups that agree in every key."""
+    kinds, kind = np.unique(np.stack([key[rows] for key in keys]), axis=1, return_inverse=True)
+    for number, values in enumerate(kinds.T.tolist()):
+        yield rows[kind.ravel() == number], values
