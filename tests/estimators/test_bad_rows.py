@@ -30,8 +30,11 @@ INPUTS: dict[str, tuple[Any, str]] = {
     "complex": (X + 1j, "Complex data not supported"),
     "objects": (but(X.astype(object), "red"), "could not convert string to float: 'red'"),
     "text": (but(X.astype("<U32"), "red"), "could not convert string to float"),
+    "too large": (but(X, -1.7e308), "contains -1.7e.308 in column 0; expected .* Divide"),
     "fewer rows": (X[1:], r"inconsistent numbers of samples: \[39, 40\]"),
 }
+# A prediction may look as far as it likes.
+FOR_FITS = {"fewer rows", "too large"}
 
 LABEL: dict[str, tuple[Any, str]] = {
     "one class": (np.full(N, "yes"), "2 classes, got 1 class only: 'yes'"),
@@ -59,6 +62,10 @@ TARGET: dict[str, tuple[str, Any, str]] = {
     "complex": ("gaussian", REAL + 1j, "Complex data not supported"),
     "two columns": ("gaussian", np.stack([REAL, REAL], axis=1), r"1d array, got .*\(40, 2\)"),
     "one number": ("gaussian", 3.0, "1d array"),
+    "squares overflow": ("gaussian", 1e200 * REAL, r"deviation of 6.71e\+199; .*y / 7e\+199"),
+    "heavy tails too": ("student_t", 1e200 * REAL, r"deviation of 6.71e\+199; .*y / 7e\+199"),
+    "squares vanish": ("gaussian", 1e-200 * REAL, "deviation of 6.71e-201; .*y / 7e-201"),
+    "subnormal": ("student_t", 1e-310 * REAL, "deviation of 6.71e-311; .*y / 7e-311"),
     "missing": ("gaussian", None, "requires y"),
     "negative count": ("poisson", but(COUNTS, -1.0), "-1.0 in row 3 .*whole numbers"),
     "half a count": ("poisson", but(COUNTS, 0.5), "0.5 in row 3 .*whole numbers"),
@@ -71,6 +78,9 @@ WEIGHTS: dict[str, tuple[Any, str]] = {
     "nan": (but(np.ones(N), np.nan), "finite, got nan in row 3"),
     "inf": (but(np.ones(N), np.inf), "finite, got inf in row 3"),
     "all zero": (np.zeros(N), "zero in every row"),
+    "too large": (np.full(N, 1e305), r"adds up to 4e\+306; expected .*divide them by their mean"),
+    "sum overflows": (np.full(N, 1e308), "adds up to inf; expected .*divide"),
+    "too small": (np.full(N, 1e-310), "adds up to 4e-309; expected .*divide"),
     "zero": (0.0, "zero in every row"),
     "too few": (np.ones(N - 1), r"each of the 40 rows, got sample_weight.shape == \(39,\)"),
     "two columns": (np.ones((N, 2)), r"got sample_weight.shape == \(40, 2\)"),
@@ -98,8 +108,8 @@ def test_inputs(kind: Callable[[], Any], inputs: Any, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("inputs", "message"),
-    [case for name, case in INPUTS.items() if name != "fewer rows"],
-    ids=[name for name in INPUTS if name != "fewer rows"],
+    [case for name, case in INPUTS.items() if name not in FOR_FITS],
+    ids=[name for name in INPUTS if name not in FOR_FITS],
 )
 def test_inputs_to_predict(inputs: Any, message: str) -> None:
     model = _fitted()
@@ -173,18 +183,39 @@ def test_exposure_where_there_is_no_rate(likelihood: str) -> None:
     [
         (lambda m: m.predict_quantiles(X, [0.5, 1.0]), "strictly between 0 and 1"),
         (lambda m: m.predict_quantiles(X, np.nan), "strictly between 0 and 1"),
-        (lambda m: m.predict_interval(X, 1.0), "coverage must lie strictly between 0 and 1"),
-        (lambda m: m.predict_interval(X, 90), "coverage must lie strictly between 0 and 1"),
+        (lambda m: m.predict_quantiles(X, None), "levels must be numbers strictly .* got None"),
+        (lambda m: m.predict_quantiles(X, "median"), "levels must be numbers .*'median'"),
+        (lambda m: m.predict_quantiles(X, [0.5, None]), r"levels must be numbers .*\[0.5, None\]"),
+        (lambda m: m.predict_quantiles(X, 1j), "levels must be numbers .*1j"),
+        (lambda m: m.predict_quantiles(X, []), r"levels must be numbers .*\[\]"),
+        (lambda m: m.predict_interval(X, 1.0), "coverage must be one number strictly between"),
+        (lambda m: m.predict_interval(X, 90), "coverage must be one number .*got 90"),
+        (lambda m: m.predict_interval(X, None), "coverage must be one number .*got None"),
+        (lambda m: m.predict_interval(X, "all"), "coverage must be one number .*'all'"),
+        (lambda m: m.predict_interval(X, [0.5, 0.9]), r"coverage must be one number .*\[0.5"),
+        (lambda m: m.predict(X, return_std="no"), "return_std must be True or False, got 'no'"),
+        (lambda m: m.predict(X, return_std=None), "return_std must be True or False, got None"),
         (lambda m: m.sample_y(X, 0), "n_samples must be an integer of at least 1, got 0"),
         (lambda m: m.sample_y(X, 1.5), "n_samples must be an integer"),
         (lambda m: m.sample_y(X, random_state="seed"), "random_state must be an integer"),
-        (lambda m: m.predict_dist(X).log_prob(np.zeros(3)), r"\(40,\), got \(3,\)"),
+        (
+            lambda m: m.predict_dist(X).log_prob(np.zeros(3)),
+            r"got float64 of shape \(3,\)",
+        ),
+        (lambda m: m.predict_dist(X).log_prob(None), r"number or have shape \(40,\), got None"),
+        (lambda m: m.predict_dist(X).cdf("a"), "number or have shape .* got 'a'"),
+        (lambda m: m.predict_dist(X).cdf(LABELS), r"got <U3 of shape \(40,\)"),
         (lambda m: m.predict(X[:, :1]), "1 features, but StepGPRegressor is expecting 2"),
     ],
 )
 def test_calls(call: Callable[[StepGPRegressor], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(_fitted())
+
+
+def test_inputs_too_large_to_leave_as_they_are() -> None:
+    with pytest.raises(ValueError, match=r"in column 0; expected numbers between -1e\+50 and"):
+        regressor(standardize=False).fit(but(X, 1e200), REAL)
 
 
 def _fitted() -> StepGPRegressor:

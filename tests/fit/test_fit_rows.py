@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -167,8 +168,10 @@ def test_worse_than_a_constant_is_said() -> None:
 
 
 def test_no_posterior_is_a_named_failure() -> None:
+    """There is no fit to return: the outcome's message comes with an error."""
     rows, *_ = problem("gaussian")
-    with pytest.raises(NotPositiveDefinite, match="no stable posterior"), np.errstate(all="ignore"):
+    message = re.escape(Outcome.NO_POSTERIOR.message)
+    with pytest.raises(NotPositiveDefinite, match=message), np.errstate(all="ignore"):
         fitted("gaussian", replace(rows, y=np.full(len(rows), np.nan)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from stepgp.fit.start import best_constant
+from stepgp.fit.start import best_constant as constant
 from stepgp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
 from stepgp.links import CLogLog, Exp, Identity, Link, Probit, Sigmoid, Softplus
 from stepgp.rows import MemoryRows
@@ -28,6 +28,12 @@ FIXED: list[tuple[Likelihood, Link]] = [
     (StudentT(0.5, 4.0), Identity()),
 ]
 each_fixed = pytest.mark.parametrize(("likelihood", "link"), FIXED, ids=str)
+
+
+def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:
+    """x and log-likelihood."""
+    found = constant(rows, likelihood, link)
+    return found.level, found.log_prob
 
 
 def score(rows: MemoryRows, likelihood: Likelihood, link: Link, x: float) -> float:
@@ -84,7 +90,28 @@ def test_learnt_parameters_take_part() -> None:
         stats.norm(rows.y.mean(), rows.y.std()).logpdf(rows.y).mean(), abs=1e-4
     )
     _, heavy = best_constant(rows, StudentT(), Identity())
-    assert heavy >= log_prob - 0.01
+    assert heavy >= log_prob - 0.02  # the prior holds its df below that of Gaussian noise
+
+
+def test_priors_take_part_too() -> None:
+    """Where no prior may be left out: the sum for all rows, and its parts."""
+    rows = drawn(StudentT(0.3, 6.0), Identity())
+    found = constant(rows, StudentT(), Identity())
+    assert found.log_joint(120.0) == pytest.approx(120.0 * found.log_prob + found.log_prior)
+    joint = []
+    for scale, df in ((0.3, 6.0), (0.5, 4.0), (0.8, 10.0), (1.0, 30.0)):
+        other = StudentT(scale, df, learn=("scale", "df"))
+        joint.append(120.0 * score(rows, other, Identity(), found.level) + other.log_prior())
+    assert found.log_joint(120.0) > max(joint)
+
+
+def test_equal_targets_say_nothing_about_noise() -> None:
+    """The smaller it may be, the larger their density: there is nothing to compare with."""
+    rows = MemoryRows(np.zeros((30, 1)), np.full(30, 2.0))
+    for likelihood in (Gaussian(), StudentT()):
+        assert constant(rows, likelihood, Identity()).log_joint(30.0) == -np.inf
+    counts = constant(rows, Poisson(), Exp())
+    assert counts.log_joint(30.0) == pytest.approx(30.0 * stats.poisson(2.0).logpmf(2), abs=1e-3)
 
 
 def test_one_class_only() -> None:

@@ -12,11 +12,14 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def checked_integer(name: str, value: Any, *, at_least: int, otherwise: str = "") -> int:
-    """An integer of at least that much; `otherwise` names what else the caller takes."""
-    if not is_integer(value) or value < at_least:
+def checked_integer(
+    name: str, value: Any, *, at_least: int, at_most: int | None = None, otherwise: str = ""
+) -> int:
+    """An integer in that range; `otherwise` names what else the caller takes."""
+    if not is_integer(value) or value < at_least or (at_most is not None and value > at_most):
+        most = "" if at_most is None else f" and at most {at_most}"
         raise ValueError(
-            f"{name} must be an integer of at least {at_least}{otherwise}, got {value!r}."
+            f"{name} must be an integer of at least {at_least}{most}{otherwise}, got {value!r}."
         )
     return int(value)
 

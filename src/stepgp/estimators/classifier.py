@@ -40,7 +40,7 @@ class StepGPClassifier(ClassifierMixin, StepGPEstimator):
         Where they start: centres of clusters, the rows of largest conditional variance, the first
         rows, or given inputs. They are then optimised with the hyperparameters.
     n_cells : int or "auto", default "auto"
-        Number of hat cells; "auto" refines them until the ELBO settles.
+        Number of hat cells, 3 to 10,000; "auto" refines them until the ELBO settles.
     cells : CellFamily or None, default None
         Fixed cells for the latent function, as `Indicator(Grid.uniform(-5, 5, 100))` of
         `stepgp.cells`; None adapts hats to the data.

@@ -17,7 +17,8 @@ from stepgp.model.inducing import InducingMethod
 from stepgp.model.means import MeanFunction, resolve_mean
 
 _FEW_ROWS = 20_000
-_FEWEST_CELLS = 3
+_FEWEST, _MOST = 3, 10_000
+"""Cells: beyond some hundred they change nothing but the time."""
 _SEEDS = 2**31 - 1
 
 
@@ -89,7 +90,9 @@ def checked_cells(cells: Any, n_cells: Any) -> tuple[CellFamily | None, int | No
     automatic = isinstance(n_cells, str) and n_cells == "auto"
     number = None
     if not automatic:
-        number = checked_integer("n_cells", n_cells, at_least=_FEWEST_CELLS, otherwise=' or "auto"')
+        number = checked_integer(
+            "n_cells", n_cells, at_least=_FEWEST, at_most=_MOST, otherwise=' or "auto"'
+        )
     if cells is None:
         return None, number
     if not isinstance(cells, CellFamily):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from stepgp._array.namespace import Floats
 from stepgp.cells.base import CellFamily
 from stepgp.estimators.base import StepGPEstimator
-from stepgp.estimators.checks import checked_integer
+from stepgp.estimators.checks import checked_boolean, checked_integer
 from stepgp.estimators.defaults import seed_of
 from stepgp.estimators.targets import (
     TrainingData,
@@ -62,7 +62,7 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
         Where they start: centres of clusters, the rows of largest conditional variance, the first
         rows, or given inputs. They are then optimised with the hyperparameters.
     n_cells : int or "auto", default "auto"
-        Number of hat cells; "auto" refines them until the ELBO settles.
+        Number of hat cells, 3 to 10,000; "auto" refines them until the ELBO settles.
     cells : CellFamily or None, default None
         Fixed cells for the latent function, as `Indicator(Grid.uniform(-5, 5, 100))` of
         `stepgp.cells`; None adapts hats to the data. With identity link the latent function is
@@ -203,8 +203,9 @@ class StepGPRegressor(RegressorMixin, StepGPEstimator):
 
         `exposure`, (n,) or a number, multiplies rates; None predicts per unit of exposure.
         """
+        with_std = checked_boolean("return_std", return_std)
         dist = self.predict_dist(X, exposure=exposure)
-        return (dist.mean(), dist.std()) if return_std else dist.mean()
+        return (dist.mean(), dist.std()) if with_std else dist.mean()
 
     def predict_dist(self, X: Any, exposure: npt.ArrayLike | None = None) -> Predictive:
         """The predictive distribution of y, with mean, std, log_prob, cdf, quantile and more."""

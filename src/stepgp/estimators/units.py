@@ -12,6 +12,11 @@ from stepgp.likelihoods import Likelihood
 from stepgp.links import Affine, Identity, Link
 from stepgp.model.fitted import Standardisation
 
+_LARGEST, _LARGEST_AS_IT_IS = 1e305, 1e50
+"""Of inputs, standardised or not: powers of what a kernel sees must be numbers."""
+_SMALLEST = 1e-140
+"""Of deviations of targets, and the largest is its inverse."""
+
 
 @dataclass(frozen=True, eq=False)
 class Units:
@@ -28,12 +33,14 @@ class Units:
     @classmethod
     def of(cls, rows: CanonicalRows, likelihood: Likelihood, *, standardize: bool) -> Units:
         """Weighted means and deviations of the rows; targets of location–scale families only."""
+        _check_room(rows.X, _LARGEST if standardize else _LARGEST_AS_IT_IS)
         inputs = Standardisation.none(rows.X.shape[1])
         targets = Standardisation.none(1)
         if standardize:
             inputs = Standardisation.of(rows.X, rows.weight)
         if likelihood.location_scale:
             targets = Standardisation.of(rows.y[:, None], rows.weight)
+            _check_spread(float(targets.scale[0]))
         return cls(inputs, targets)
 
     @property
@@ -67,3 +74,25 @@ class Units:
             return likelihood, link
         moved = Affine(link, self.shift, self.scale) if isinstance(link, Identity) else link
         return likelihood.rescaled(self.shift, self.scale), moved
+
+
+def _check_room(X: Floats, largest: float) -> None:
+    """Raise where differences of inputs, or powers of what is not standardised, may overflow."""
+    beyond = np.abs(X) > largest
+    if beyond.any():
+        row, column = np.argwhere(beyond)[0]
+        raise ValueError(
+            f"Input X contains {X[row, column]:g} in column {column}; expected numbers between "
+            f"-{largest:g} and {largest:g}, so that what is computed from them are numbers too. "
+            "Divide that column by its largest value."
+        )
+
+
+def _check_spread(scale: float) -> None:
+    """Raise where a variance in the user's units would overflow or vanish."""
+    if not _SMALLEST <= scale <= 1.0 / _SMALLEST:
+        raise ValueError(
+            f"y has a standard deviation of {scale:.3g}; expected one between {_SMALLEST:g} and "
+            f"{1.0 / _SMALLEST:g}, for its square must be a number too. Fit y in other units, "
+            f"such as y / {scale:.0e}."
+        )

@@ -9,9 +9,13 @@ import numpy as np
 from stepgp._array.namespace import Floats
 from stepgp.likelihoods import Likelihood
 
+_MOST = 1e100
+"""Rows that weights may stand for: sums of products with them must be numbers."""
+
 
 def checked_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Weights as floats (n,), or None; negative, non-finite or all-zero ones raise."""
+    """Weights as floats (n,), or None; negative, non-finite or all-zero ones raise, and sums
+    beyond all numbers of rows."""
     if sample_weight is None:
         return None
     weight = _column("sample_weight", sample_weight, n_rows)
@@ -25,6 +29,13 @@ def checked_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         raise ValueError(
             "sample_weight is zero in every row: there is nothing to fit. "
             "Give a positive weight to the rows that count."
+        )
+    with np.errstate(over="ignore"):
+        total = float(np.sum(weight))
+    if not 1.0 / _MOST <= total <= _MOST:
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g}; expected between {1.0 / _MOST:g} and "
+            f"{_MOST:g}. Weights count rows: divide them by their mean to count each row once."
         )
     return weight
 

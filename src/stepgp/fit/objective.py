@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stepgp._array.linalg import Factor, factorise
+from stepgp._array.linalg import Factor, NotPositiveDefinite, factorise
 from stepgp._array.namespace import Floats
 from stepgp.fit.estep import EStep, e_step
 from stepgp.kernels import Pullback
@@ -165,7 +165,13 @@ def evaluate(
         max_passes=max_passes,
         gradient=gradient,
     )
-    slopes = _gradient(model, step, pullback) if gradient else np.zeros(0)
+    slopes = np.zeros(0)
+    if gradient:
+        # Far from sense an ELBO may still be a number where its slopes are none.
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = _gradient(model, step, pullback)
+        if not np.isfinite(slopes).all():
+            raise NotPositiveDefinite("The gradient of the objective is not finite.")
     # The gain still to come is known to second order: with it the objective is smooth in θ,
     # however many passes each evaluation took.
     objective = step.elbo + step.gain + model.kernel.log_prior() + model.likelihood.log_prior()

@@ -6,7 +6,11 @@ from enum import Enum
 
 
 class Outcome(Enum):
-    """The end of a fit; `value` is (cause, remedy)."""
+    """The end of a fit; `value` is (cause, remedy).
+
+    All but NO_POSTERIOR are found in the diagnostics of a fit. Where that is how it ended there
+    is no fit: `fit_rows` raises NotPositiveDefinite with its message.
+    """
 
     CONVERGED = ("the objective stopped rising", "")
     ITERATION_LIMIT = (

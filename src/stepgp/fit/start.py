@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
@@ -22,26 +24,51 @@ _ROWS = 20_000
 _REFUSED = 1e300
 
 
-def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:
-    """(x, log-likelihood per unit of weight) of the best single latent value for all rows.
+@dataclass(frozen=True)
+class Constant:
+    """The best single latent value for all rows."""
 
-    x is the best for the given likelihood parameters, the log-likelihood that of the best
-    parameters too. At most 20,000 rows take part.
+    level: float
+    """x for the given likelihood parameters: where a fit starts."""
+    log_prob: float
+    """Log-likelihood per unit of weight of the best x and parameters, these under their priors."""
+    log_prior: float
+    """Log prior of these parameters."""
+    exact: bool
+    """Whether all targets are equal, and not discrete."""
+
+    def log_joint(self, weight: float) -> float:
+        """Log-likelihood of rows of that weight plus log prior; −∞ where a level is all there is.
+
+        Targets that are all equal make a density as large as its smallest noise allows: that
+        says nothing about a model that has some.
+        """
+        return -np.inf if self.exact else weight * self.log_prob + self.log_prior
+
+
+def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> Constant:
+    """The best model that ignores X; its parameters are learnt under their priors, as in a fit.
+
+    At most 20,000 rows take part.
     """
+    total = rows.total_weight
     rows = rows.head(_ROWS)
     x, log_prob = _best_level(rows, likelihood, link)
-    if not likelihood.params.size or not np.isfinite(log_prob):
-        return x, log_prob
+    if likelihood.params.size and np.isfinite(log_prob):
 
-    def negative(theta: Floats) -> float:
-        moved = likelihood.with_params(theta[1:])
-        score = float(_score(rows, moved, link, theta[:1])[0])
-        return -score if np.isfinite(score) else _REFUSED
+        def negative(theta: Floats) -> float:
+            moved = likelihood.with_params(theta[1:])
+            score = float(_score(rows, moved, link, theta[:1])[0]) + moved.log_prior() / total
+            return -score if np.isfinite(score) else _REFUSED
 
-    bounds = np.concatenate([[[x - _REACH, x + _REACH]], likelihood.bounds])
-    start = np.concatenate([[x], likelihood.params])
-    found = minimize(negative, start, method="L-BFGS-B", bounds=Bounds(*bounds.T))
-    return x, max(log_prob, -float(found.fun))
+        bounds = np.concatenate([[[x - _REACH, x + _REACH]], likelihood.bounds])
+        start = np.concatenate([[x], likelihood.params])
+        found = minimize(negative, start, method="L-BFGS-B", bounds=Bounds(*bounds.T))
+        if -found.fun > log_prob + likelihood.log_prior() / total:
+            likelihood = likelihood.with_params(found.x[1:])
+            log_prob = float(_score(rows, likelihood, link, found.x[:1])[0])
+    same = not likelihood.discrete and bool(np.ptp(to_numpy(rows.y)) == 0.0)
+    return Constant(x, log_prob, likelihood.log_prior(), same)
 
 
 def _best_level(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:

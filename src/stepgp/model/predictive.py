@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +64,10 @@ class Predictive(ABC):
     @final
     def interval(self, coverage: float = 0.9) -> Floats:
         """The central interval with that probability: lower and upper end, (n, 2)."""
-        if not 0.0 < coverage < 1.0:
-            raise ValueError(f"coverage must lie strictly between 0 and 1, got {coverage}.")
+        if np.ndim(coverage) or not _all_inside(coverage):
+            raise ValueError(
+                f"coverage must be one number strictly between 0 and 1, got {coverage!r}."
+            )
         return self.quantile([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)])
 
 
@@ -185,16 +187,32 @@ def _some(array: Array, rows: Rows) -> Array:
 
 
 def _targets(y: npt.ArrayLike, n_rows: int) -> Floats:
-    targets = np.asarray(y, dtype=np.float64)
-    if targets.ndim == 0:
-        return np.full(n_rows, float(targets))
-    if targets.shape != (n_rows,):
-        raise ValueError(f"y must be a number or have shape ({n_rows},), got {targets.shape}.")
-    return targets
+    given = np.asarray(y)
+    targets = _numbers(given)
+    if targets is None or given.shape not in ((), (n_rows,)):
+        got = f"{given.dtype} of shape {given.shape}" if given.ndim else repr(given.item())
+        raise ValueError(f"y must be a number or have shape ({n_rows},), got {got}.")
+    return np.broadcast_to(targets, n_rows)
+
+
+def _numbers(given: npt.NDArray[Any]) -> Floats | None:
+    """Float64; None where these are no real numbers, as text and a single None are not."""
+    if given.dtype.kind not in ("biufO" if given.ndim else "biuf"):
+        return None
+    try:
+        return given.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
 
 
 def _levels(q: npt.ArrayLike) -> Floats:
-    levels = np.asarray(q, dtype=np.float64)
-    if not np.all((levels > 0.0) & (levels < 1.0)):
-        raise ValueError(f"Quantile levels must lie strictly between 0 and 1, got {q!r}.")
-    return levels
+    if not _all_inside(q):
+        raise ValueError(f"Quantile levels must be numbers strictly between 0 and 1, got {q!r}.")
+    return np.asarray(q, dtype=np.float64)
+
+
+def _all_inside(levels: npt.ArrayLike) -> bool:
+    """Whether these are one or more real numbers in (0, 1)."""
+    given = np.asarray(levels)
+    is_real = given.dtype.kind in "iuf" and given.size > 0
+    return is_real and bool(np.all((given > 0.0) & (given < 1.0)))
