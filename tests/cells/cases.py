@@ -20,7 +20,17 @@ GRIDS = {
 CASES: dict[str, CellFamily] = {
     f"{family.__name__}-{name}": family(grid) for family in FAMILIES for name, grid in GRIDS.items()
 }
+TAILED = {
+    name: CASES[name]
+    for name in (
+        f"{family.__name__}-{grid}"
+        for family in FAMILIES
+        for grid in ("upper", "midpoint", "average", "fine", "tiny")
+    )
+}
+"""Those whose span is so long, in cells, that its far end has masses of 10⁻²⁸⁰."""
 every_case = pytest.mark.parametrize("cells", CASES.values(), ids=CASES.keys())
+every_tailed = pytest.mark.parametrize("cells", TAILED.values(), ids=TAILED.keys())
 
 
 def middle_and_half(cells: CellFamily) -> tuple[float, float]:
@@ -43,6 +53,13 @@ def rows(
     mean = middle + beyond * half * generator.uniform(-1.0, 1.0, n_rows)
     low, high = np.log(deviations)
     return mean, (half * np.exp(generator.uniform(low, high, n_rows))) ** 2
+
+
+def tails(cells: CellFamily, side: float) -> tuple[np.ndarray, np.ndarray]:
+    """Means near one end, so that the other end is 35 to 42 deviations away."""
+    middle, half = middle_and_half(cells)
+    var = (1.97 * half / np.linspace(35.0, 42.0, 8)) ** 2
+    return np.full(len(var), middle + side * 0.97 * half), var
 
 
 def tables(cells: CellFamily) -> np.ndarray:

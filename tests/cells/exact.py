@@ -34,6 +34,42 @@ def _expectation(piece: Piece, centre: Decimal, deviation: Decimal) -> Decimal:
     return Decimal(piece.left) * mass + rise * beyond_low
 
 
+def slopes(cells: CellFamily, mean: float, var: float) -> list[tuple[Decimal, Decimal]]:
+    """∂/∂mean and ∂/∂var of the masses."""
+    with localcontext(CONTEXT):
+        centre, deviation = Decimal(mean), Decimal(var).sqrt()
+        found: list[tuple[Decimal, Decimal]] = []
+        for own in shape(cells).pieces(cells):
+            parts = [_slopes(piece, centre, deviation) for piece in own]
+            found.append((sum(p[0] for p in parts), sum(p[1] for p in parts)))  # type: ignore[arg-type]
+        return found
+
+
+def _slopes(piece: Piece, centre: Decimal, deviation: Decimal) -> tuple[Decimal, Decimal]:
+    """With h = left + rise (f − low) on [low, high) and 0 elsewhere, a and b its ends in √v from μ:
+
+    ∂/∂μ = (left φ(a) − right φ(b))/√v + rise ΔF, and ∂/∂v = ½ ∂²/∂μ²
+    = ½ (left aφ(a) − right bφ(b))/v − ½ rise Δφ/√v.
+    """
+    low, high = Decimal(piece.low), Decimal(piece.high)
+    left, right = Decimal(piece.left), Decimal(piece.right)
+    a, b = (low - centre) / deviation, (high - centre) / deviation
+    rise = Decimal(0) if left == right else (right - left) / (high - low)
+    by_mean = (left * density(a) - right * density(b)) / deviation + rise * probability(a, b)
+    at_a, at_b = (z * density(z) if z.is_finite() else Decimal(0) for z in (a, b))
+    by_var = (left * at_a - right * at_b) / deviation - rise * (density(b) - density(a))
+    return by_mean, by_var / (2 * deviation)
+
+
+def slope_rows(
+    cells: CellFamily, mean: np.ndarray, var: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    table = np.array(
+        [[[float(s) for s in pair] for pair in slopes(cells, *row)] for row in _pairs(mean, var)]
+    )
+    return table[..., 0], table[..., 1]
+
+
 def mass_rows(cells: CellFamily, mean: np.ndarray, var: np.ndarray) -> np.ndarray:
     return np.array([[float(m) for m in masses(cells, *row)] for row in _pairs(mean, var)])
 

@@ -9,7 +9,8 @@ import pytest
 
 from stepgp._array import to_numpy
 from stepgp.cells import CellFamily, Hat
-from tests.cells.cases import every_case, middle_and_half, rows, tables
+from tests.cells import exact
+from tests.cells.cases import every_case, every_tailed, middle_and_half, rows, tables, tails
 from tests.cells.closeness import assert_within
 from tests.links.helpers import TO_LIBRARY
 
@@ -50,6 +51,21 @@ def test_same_numbers(cells: CellFamily, library: str) -> None:
         assert_within(to_numpy(got), reference[name], 1e-11 * size, name)
     for array, original in zip([*given, *converted], before * 2, strict=True):
         np.testing.assert_array_equal(to_numpy(array), original)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+@every_library
+@every_tailed
+def test_both_tails_keep_their_digits(cells: CellFamily, library: str, side: float) -> None:
+    """Masses and slopes to nine digits of their own, down to 10⁻²⁹⁰."""
+    mean, var = tails(cells, side)
+    given = [TO_LIBRARY[library](a) for a in (mean, var)]
+    found = [cells.masses(*given), *cells.mass_slopes(*given)]
+    references = [exact.mass_rows(cells, mean, var), *exact.slope_rows(cells, mean, var)]
+    for got, reference, unit in zip(found, references, (1.0, np.sqrt(var), var), strict=True):
+        normal = np.abs(reference.T * unit).T > 1e-290
+        assert np.min(np.abs(reference.T * unit).T[normal]) < 1e-280
+        np.testing.assert_allclose(to_numpy(got)[normal], reference[normal], rtol=1e-9, atol=0)
 
 
 @every_library

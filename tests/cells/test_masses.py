@@ -7,7 +7,15 @@ import pytest
 
 from stepgp.cells import CellFamily, Grid, Hat, Indicator
 from tests.cells import exact
-from tests.cells.cases import CASES, FAMILIES, every_case, middle_and_half, rows
+from tests.cells.cases import (
+    CASES,
+    FAMILIES,
+    every_case,
+    every_tailed,
+    middle_and_half,
+    rows,
+    tails,
+)
 from tests.cells.closeness import assert_within
 from tests.cells.quadrature import expectation
 from tests.cells.shapes import SHAPES, shape
@@ -47,14 +55,9 @@ def test_masses_are_exact(cells: CellFamily) -> None:
 
 
 @pytest.mark.parametrize("side", [-1.0, 1.0])
-@pytest.mark.parametrize("name", ["upper", "midpoint", "average", "fine", "tiny"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_both_tails_keep_their_digits(family: type, name: str, side: float) -> None:
-    """A mean near one end, so that the other end is 35 to 42 deviations away."""
-    cells = CASES[f"{family.__name__}-{name}"]
-    middle, half = middle_and_half(cells)
-    var = (1.97 * half / np.linspace(35.0, 42.0, 8)) ** 2
-    mean = np.full(len(var), middle + side * 0.97 * half)
+@every_tailed
+def test_both_tails_keep_their_digits(cells: CellFamily, side: float) -> None:
+    mean, var = tails(cells, side)
     reference = exact.mass_rows(cells, mean, var)
     normal = reference > 1e-290
     assert np.min(reference[normal]) < 1e-280
@@ -97,6 +100,18 @@ def test_slopes_equal_differences(cells: CellFamily) -> None:
     ):
         largest = np.max(np.abs(reference), axis=1, keepdims=True)
         assert_within(got, reference, 1e-7 * largest + 1e-12)
+
+
+@every_case
+def test_slopes_are_exact(cells: CellFamily) -> None:
+    """Each to nine digits of its own, however small beside the others of its row."""
+    blocks = [rows(cells, 10, deviations=(1e-3, 2.0)), tails(cells, -1.0), tails(cells, 1.0)]
+    mean, var = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    pairs = zip(cells.mass_slopes(mean, var), exact.slope_rows(cells, mean, var), strict=True)
+    for (got, reference), unit in zip(pairs, (np.sqrt(var), var), strict=True):
+        normal = np.abs(reference) * unit[:, None] > 1e-290
+        np.testing.assert_allclose(got[normal], reference[normal], rtol=1e-9, atol=0)
+        assert np.max(np.abs((got * unit[:, None])[~normal]), initial=0.0) < 2e-290
 
 
 @every_case

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import linalg, stats
 
-from stepgp.fit import fit_rows
+from stepgp.fit import Options, fit_rows
 from stepgp.fit.objective import parameters_of, with_parameters
 from stepgp.kernels import RBF, Kernel, Linear, Matern12, Matern32, Matern52
 from stepgp.likelihoods import Gaussian
@@ -19,6 +19,7 @@ from stepgp.model.rowpass import Model
 from stepgp.model.rules import ClosedForm
 from stepgp.rows import MemoryRows
 from tests.fit.problems import converged, drawn, options, prior
+from tests.kernels.cases import CASES, N_FEATURES
 from tests.model.scenes import inputs, moved
 
 N = 50
@@ -74,6 +75,16 @@ def test_elbo_is_the_log_marginal_likelihood(kernel: Kernel, mean: MeanFunction)
     made = model(kernel, mean, ROWS.X.copy())
     step = converged(ROWS, made, jitter=1e-10).e_step
     assert step.elbo == pytest.approx(log_marginal(made, ROWS), rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", CASES.values(), ids=CASES.keys())
+def test_elbo_with_the_jitter_of_a_fit(kernel: Kernel) -> None:
+    """For every kernel there is: a hundred times the jitter of the other tests here."""
+    rows = drawn(Gaussian(0.4), Identity(), n_rows=N, n_features=N_FEATURES)
+    made = Model(kernel, MEANS["constant"], Gaussian(0.3), Identity(), ClosedForm(), rows.X.copy())
+    step = converged(rows, made, jitter=Options(1).jitter).e_step
+    assert step.q.factor.jitter == Options(1).jitter
+    assert step.elbo == pytest.approx(log_marginal(made, rows), rel=1e-6)
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())

@@ -53,14 +53,19 @@ def test_integer_weights_are_repeats(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bernoulli-sigmoid", "gaussian"])
 def test_weights_without_canonical_rows(name: str) -> None:
-    """Merged or not, and whatever the order: one maximum."""
+    """Merged or not, and whatever the order: one maximum, as far as the tolerance tells.
+
+    Rounding differs, so do the iterates, and each fit stops where a tenth of the tolerance is not
+    to be had any more: with the default of 1e-4 the two ends are up to 8e-4 apart.
+    """
     rows, *_ = problem(name, n_rows=60)
     count = np.random.default_rng(3).integers(1, 4, len(rows))
     index = np.random.default_rng(4).permutation(np.repeat(np.arange(60), count))
     Z = rows.X[:12].copy()
-    weighted = fitted(name, replace(rows, weight=count.astype(float)), inducing=Z)
-    repeated = fitted(name, MemoryRows(rows.X[index], rows.y[index]), inducing=Z)
-    assert weighted.objective == pytest.approx(repeated.objective, abs=1e-3)
+    weighted = fitted(name, replace(rows, weight=count.astype(float)), inducing=Z, tolerance=1e-6)
+    copies = MemoryRows(rows.X[index], rows.y[index])
+    repeated = fitted(name, copies, inducing=Z, tolerance=1e-6)
+    assert weighted.objective == pytest.approx(repeated.objective, abs=2e-6)
 
 
 @pytest.mark.parametrize("library", [name for name in TO_LIBRARY if name != "numpy"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from stepgp._array.linalg import NotPositiveDefinite
+from stepgp.fit import Options
 from stepgp.fit.objective import (
     Precision,
     evaluate,
@@ -16,15 +18,13 @@ from stepgp.fit.objective import (
     with_parameters,
 )
 from stepgp.model.rules import CellRule
-from stepgp.rows import MemoryRows
 from tests.fit.problems import TO_THE_END, converged, prior_state, rows_of
-from tests.links.helpers import TO_LIBRARY
-from tests.model.cases import CELLS, arrays
+from tests.links.helpers import slope
+from tests.model.cases import CELLS
 from tests.model.scenes import SCENES, Scene
 
 every_scene = pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
-ROUNDING = 5e-6
-"""Of the largest slope: K_zz has condition numbers up to 1e8, the jitter's inverse."""
+DEFAULT_JITTER = Options(1).jitter
 GROUPS = ("kernel", "mean_function", "likelihood", "inducing")
 
 
@@ -52,21 +52,23 @@ def directions(scene: Scene, *, all_of_them: bool) -> dict[str, np.ndarray]:
     return found
 
 
-def assert_gradient(scene: Scene, *, jitter: float = 1e-8, all_of_them: bool = True) -> None:
+def assert_gradient(
+    scene: Scene, *, jitter: float, all_of_them: bool = True, accuracy: float = 1e-7
+) -> None:
+    """Against Richardson differences of the objective, each converged anew."""
     rows, theta = rows_of(scene), parameters_of(scene.model)
-    at = converged(rows, scene.model, jitter=jitter)
+    # Twice as many passes as elsewhere: the error of the gradient is first order in what is left.
+    at = converged(rows, scene.model, converged(rows, scene.model, jitter=jitter).state)
 
-    def objective(step: np.ndarray) -> float:
-        return converged(rows, with_parameters(scene.model, theta + step), at.state).objective
+    def objective(direction: np.ndarray, step: float) -> float:
+        moved = with_parameters(scene.model, theta + step * direction)
+        return converged(rows, moved, at.state).objective
 
     scale = np.max(np.abs(at.gradient))
     for name, direction in directions(scene, all_of_them=all_of_them).items():
-        slopes = [
-            (objective(h * direction) - objective(-h * direction)) / (2.0 * h) for h in (5e-4, 1e-3)
-        ]
-        reference = (4.0 * slopes[0] - slopes[1]) / 3.0
+        reference = slope(partial(objective, direction), 0.0)
         got = float(at.gradient @ direction)
-        assert got == pytest.approx(reference, rel=1e-6, abs=1e-6 * scale), name
+        assert got == pytest.approx(reference, rel=accuracy, abs=accuracy * scale), name
 
 
 # ---- the gradient
@@ -75,7 +77,13 @@ def assert_gradient(scene: Scene, *, jitter: float = 1e-8, all_of_them: bool = T
 @every_scene
 def test_gradient_is_that_of_the_converged_objective(scene: Scene) -> None:
     """In every kernel, mean and likelihood parameter, and in the inducing inputs."""
-    assert_gradient(scene)
+    assert_gradient(scene, jitter=1e-6)
+
+
+@every_scene
+def test_gradient_at_the_default_jitter(scene: Scene) -> None:
+    """K_zz of condition number 7e6 costs a digit: the gradient carries its inverse."""
+    assert_gradient(scene, jitter=DEFAULT_JITTER, all_of_them=False, accuracy=3e-7)
 
 
 @pytest.mark.parametrize("name", ["bernoulli-sigmoid", "gaussian-closed", "student"])
@@ -90,7 +98,7 @@ def test_gradient_through_all_cells(name: str, cells: str) -> None:
     rule = CellRule(CELLS[cells](-5.0, 5.0, 96))
     scene = SCENES[name]
     changed = replace(scene, model=replace(scene.model, rule=rule))
-    assert_gradient(changed, all_of_them=False)
+    assert_gradient(changed, jitter=1e-6, all_of_them=False)
 
 
 # ---- the value
@@ -139,61 +147,6 @@ def test_rough_evaluations_are_near(scene: Scene) -> None:
     assert abs(rough.objective - at.objective) < 2e-5
     scale = np.linalg.norm(at.gradient)
     assert np.linalg.norm(rough.gradient - at.gradient) < 0.2 * scale
-
-
-# ---- rows
-
-
-@every_scene
-def test_threads_change_no_bit(scene: Scene) -> None:
-    rows = replace(rows_of(scene), block=16)
-    one, two = (converged(replace(rows, n_jobs=n), scene.model) for n in (1, 2))
-    assert one.objective == two.objective
-    np.testing.assert_array_equal(one.gradient, two.gradient)
-
-
-@every_scene
-def test_the_size_of_blocks_changes_rounding_only(scene: Scene) -> None:
-    one, other = (
-        converged(replace(rows_of(scene), block=block), scene.model) for block in (8, 2_048)
-    )
-    assert other.objective == pytest.approx(one.objective, rel=1e-10)
-    scale = np.max(np.abs(one.gradient))
-    np.testing.assert_allclose(other.gradient, one.gradient, rtol=1e-5, atol=ROUNDING * scale)
-
-
-@every_scene
-def test_integer_weights_are_repeats(scene: Scene) -> None:
-    """Of the objective per unit of weight: priors count once, not once a row."""
-    rows = rows_of(scene)
-    count = np.random.default_rng(4).integers(1, 4, len(rows))
-    weighted = converged(replace(rows, weight=count.astype(float)), scene.model)
-    repeated = converged(
-        MemoryRows(
-            np.repeat(rows.X, count, axis=0),
-            np.repeat(rows.y, count),
-            None,
-            None if rows.exposure is None else np.repeat(rows.exposure, count),
-        ),
-        scene.model,
-    )
-    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-8)
-    scale = np.max(np.abs(repeated.gradient))
-    np.testing.assert_allclose(weighted.gradient, repeated.gradient, rtol=1e-5, atol=1e-5 * scale)
-
-
-@pytest.mark.parametrize("library", [name for name in TO_LIBRARY if name != "numpy"])
-@every_scene
-def test_every_library(scene: Scene, library: str) -> None:
-    """The whole evaluation, E-step included, on rows of another library."""
-    block = scene.block
-    columns = arrays(TO_LIBRARY[library], block.X, block.y, block.weight, block.exposure)
-    got, expected = (
-        converged(rows, scene.model) for rows in (MemoryRows(*columns), rows_of(scene))
-    )
-    assert got.objective == pytest.approx(expected.objective, rel=1e-9)
-    scale = np.max(np.abs(expected.gradient))
-    np.testing.assert_allclose(got.gradient, expected.gradient, rtol=1e-5, atol=ROUNDING * scale)
 
 
 # ---- θ as a vector
@@ -247,6 +200,15 @@ def test_coincident_inducing_inputs_need_jitter() -> None:
     same = replace(scene.model, inducing=np.tile(scene.model.inducing[:1], (7, 1)))
     with pytest.raises(NotPositiveDefinite, match=r"7 inducing inputs.*fewer inducing inputs"):
         evaluate(rows_of(scene), same, start, TO_THE_END)
+
+
+def test_a_gradient_that_overflows_is_a_named_failure() -> None:
+    """Rates of e⁷⁰⁰: a value that is a number, and slopes that are none."""
+    scene = SCENES["poisson-exp-closed"]
+    start = prior_state(scene.model)
+    wild = replace(start, sites=replace(start.sites, linear=np.full(7, 535.0)))
+    with pytest.raises(NotPositiveDefinite, match="gradient of the objective is not finite"):
+        evaluate(rows_of(scene), scene.model, wild, TO_THE_END, max_passes=1)
 
 
 def test_impossible_rows_are_a_named_failure() -> None:

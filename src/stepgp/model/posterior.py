@@ -38,9 +38,11 @@ class SiteSums:
         return SiteSums(self.linear + other.linear, self.quadratic + other.quadratic)
 
     def whitened(self, factor: Factor) -> Sites:
-        """L⁻¹Λ₁ and G = L⁻¹Λ₂L⁻ᵀ."""
+        """L⁻¹Λ₁ and G = L⁻¹Λ₂L⁻ᵀ; not finite where rows ask for what no number can hold."""
         inverse = factor.inverse
-        return Sites(inverse @ self.linear, symmetric(inverse @ self.quadratic @ inverse.T), factor)
+        with np.errstate(over="ignore", invalid="ignore"):
+            quadratic = symmetric(inverse @ self.quadratic @ inverse.T)
+            return Sites(inverse @ self.linear, quadratic, factor)
 
 
 @dataclass(frozen=True, eq=False)
