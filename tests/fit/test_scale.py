@@ -41,7 +41,7 @@ class Laplace(Likelihood):
 
 def start(y: Floats, likelihood: Likelihood, link: Link) -> Start:
     rows = MemoryRows(np.zeros((len(y), 1)), np.asarray(y, dtype=np.float64))
-    return start_of(rows, likelihood, link, best_constant(rows, likelihood, link)[0])
+    return start_of(rows, likelihood, link, best_constant(rows, likelihood, link).level)
 
 
 def waves(n_rows: int, top: float = 6.0) -> tuple[Floats, Floats]:
@@ -70,7 +70,7 @@ def test_the_spread_of_rates_is_seen_through_the_link() -> None:
 @every_model
 def test_an_ordinary_spread_is_one(name: str) -> None:
     rows, likelihood, link = problem(name)
-    found = start_of(rows, likelihood, link, best_constant(rows, likelihood, link)[0])
+    found = start_of(rows, likelihood, link, best_constant(rows, likelihood, link).level)
     assert found.spread == 1.0
     assert found.width > 0.05
 
@@ -99,7 +99,7 @@ def test_exposure_is_taken_out() -> None:
     generator = np.random.default_rng(1)
     exposure = 10.0 ** generator.uniform(2.0, 6.0, 400)
     rows = MemoryRows(np.zeros((400, 1)), generator.poisson(exposure) * 1.0, None, exposure)
-    centre, _ = best_constant(rows, Poisson(), Softplus())
+    centre = best_constant(rows, Poisson(), Softplus()).level
     assert start_of(rows, Poisson(), Softplus(), centre).spread in (1.0, pytest.approx(0.05, 1.0))
 
 
