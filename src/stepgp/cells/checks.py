@@ -10,18 +10,19 @@ from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 
 
 def checked_rows(**columns: Array) -> list[Array]:
-    """The columns as real arrays of one shape (n,), `var` positive; ValueError where they are not.
+    """The columns as real arrays of one shape (n,), finite, and positive but for `mean` and `y`.
 
-    Lists become NumPy arrays, or arrays like the others; whole numbers become floats.
+    Lists become arrays like the others, or NumPy's; whole numbers become floats.
     """
     arrays = [column for column in columns.values() if is_array_api_obj(column)]
-    found = [_real(name, column, arrays) for name, column in columns.items()]
+    model = next((a for a in arrays if _is_real(a)), arrays[0] if arrays else np.zeros(1))
+    found = [_floats(name, column, model) for name, column in columns.items()]
     shapes = [tuple(column.shape) for column in found]
     if len(set(shapes)) > 1 or len(shapes[0]) != 1:
         raise ValueError(
-            f"{' and '.join(columns)} must all have the same shape (n,), one value for each row, "
-            f"got shapes {', '.join(map(str, shapes))}. For a single row write np.array([value]); "
-            "for one value in all rows np.full(n, value)."
+            f"{', '.join(columns)} must have one shape (n,), a value for each row, got shapes "
+            f"{', '.join(map(str, shapes))}. Write np.array([value]) for a single row, "
+            "np.full(n, value) for one value in all rows."
         )
     for name, column in zip(columns, found, strict=True):
         _check_values(name, column)
@@ -30,38 +31,42 @@ def checked_rows(**columns: Array) -> list[Array]:
 
 def checked_marginals(mean: npt.ArrayLike, var: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Means and variances broadcast against each other, NumPy."""
-    found = [np.asarray(_real(name, a, [])) for name, a in (("mean", mean), ("var", var))]
-    for name, column in zip(("mean", "var"), found, strict=True):
+    columns = {"mean": mean, "var": var}
+    found = [to_numpy(_floats(name, column, np.zeros(1))) for name, column in columns.items()]
+    for name, column in zip(columns, found, strict=True):
         _check_values(name, column.ravel())
-    centre, variance = np.broadcast_arrays(*(to_numpy(column) for column in found))
+    centre, variance = np.broadcast_arrays(*found)
     return centre, variance
 
 
-def _real(name: str, column: Array, others: list[Array]) -> Array:
+def _is_real(array: Array) -> bool:
+    return bool(namespace(array).isdtype(array.dtype, "real floating"))
+
+
+def _floats(name: str, column: Array, model: Array) -> Array:
+    """The column as it is, or where it is a list or holds whole numbers in the type of `model`."""
     array = column if is_array_api_obj(column) else np.asarray(column)
     xp = namespace(array)
-    try:
-        known = xp.isdtype(array.dtype, ("real floating", "integral", "bool"))
-    except TypeError:  # not a type of the library, such as NumPy's object
-        known = False
-    if not known:
+    if xp.isdtype(array.dtype, "real floating") and array is column:
+        return array
+    if not xp.isdtype(array.dtype, ("real floating", "integral", "bool")):
         raise ValueError(
             f"{name} must hold real numbers, got {array.dtype}: convert it, for example with "
             "np.asarray(values, dtype=float)."
         )
-    if others and not is_array_api_obj(column):
-        return like(array, others[0])
-    return array if xp.isdtype(array.dtype, "real floating") else xp.astype(array, xp.float64)
+    if array is not column:
+        return like(array, model) if _is_real(model) else array.astype(np.float64)
+    return xp.astype(array, model.dtype if _is_real(model) else xp.float64)
 
 
 def _check_values(name: str, column: Array) -> None:
-    xp = namespace(column)
+    xp, positive = namespace(column), name not in ("mean", "y")
     right = xp.isfinite(column)
-    if name == "var":
+    if positive:
         right = right & (column > 0)
     if not xp.all(right):
-        row = int(np.argmin(np.asarray(to_numpy(right), dtype=bool)))
+        row = int(xp.argmin(xp.astype(right, column.dtype)))
         raise ValueError(
-            f"{name} must be {'positive and ' if name == 'var' else ''}finite, got "
+            f"{name} must be {'positive and ' if positive else ''}finite, got "
             f"{float(column[row])} in row {row}: correct it or leave the row out."
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from stepgp._array.namespace import Array, namespace
+from stepgp._array.namespace import Array, namespace, to_numpy
 from stepgp.cells.base import CellFamily, Expectation
+from stepgp.cells.checks import checked_rows
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
 from stepgp.model.rules import CellRule, LevelFunction, Rule
@@ -19,7 +20,17 @@ def expected_log_prob(
     *,
     exposure: Array | None = None,
 ) -> Expectation:
-    """Σ_k w_k(mean, var) log p(y | g_k) per row, and its derivatives in mean and var."""
+    """Σ_k w_k(mean, var) log p(y | g_k) per row, and its derivatives in mean and var.
+
+    y, mean, var and exposure are (n,), of any array library. The sum is exact to 1e-11 of the
+    largest |log p| that matters for a row, or 3e-11 nats (see `CellFamily.expect`).
+    """
+    if exposure is None:
+        y, mean, var = checked_rows(y=y, mean=mean, var=var)
+    else:
+        y, mean, var, exposure = checked_rows(y=y, mean=mean, var=var, exposure=exposure)
+    likelihood.check_targets(to_numpy(y))
+    likelihood.check_link(link)
     return expect_rows(likelihood, link, CellRule(cell_family), y, exposure, mean, var)
 
 
