@@ -171,3 +171,25 @@ def test_supports() -> None:
     assert str(Support.POSITIVE) == "(0, ∞)"
     assert str(Support.REAL) == "(-∞, ∞)"
     assert math.isinf(Support.POSITIVE.high)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("link", [k for k in LINKS if not name(k).startswith("Custom")], ids=name)
+@EACH_LIBRARY
+def test_ends_of_the_line(link: Link, library: str, dtype: type) -> None:
+    """At the largest floats a level is the end of its support, without a warning."""
+    points = np.array([-1.0, -1e-3, 1e-3, 1.0]) * float(np.finfo(dtype).max)
+    x = TO_LIBRARY[library](points.astype(dtype))
+    for feature in features_of(link):
+        got = to_numpy(link.feature(feature, x))
+        sign = -1.0 if feature is Feature.LOG_COMPLEMENT else 1.0
+        if feature is not Feature.SQUARE:
+            assert np.all(sign * got[1:] >= sign * got[:-1])
+        assert not np.isnan(got).any()
+        expected = link.expected(feature, x, 0.0 * x + 1.0)
+        assert expected is None or not np.isnan(to_numpy(expected.value)).any()
+    level = to_numpy(link(x))
+    if link.support.low == 0.0:
+        assert level[0] == 0.0
+    if link.support.high == 1.0:
+        assert level[-1] == 1.0

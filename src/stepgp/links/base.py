@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import final
 
+import numpy as np
 import numpy.typing as npt
 
 from stepgp._array import Array, Floats, namespace, to_numpy
@@ -49,6 +50,7 @@ class Link(ABC):
         return None
 
     @final
+    @np.errstate(over="ignore")  # eˣ and g² may pass the largest float: infinite is what they are
     def feature(self, feature: Feature, x: Array) -> Array:
         """The feature of the level at x, from x itself."""
         if not feature.domain.contains(self.support):

@@ -27,6 +27,8 @@ from stepgp.links.feature import Feature, Support
 _LEFT = -30.0
 # Right of 10, e^(−eˣ) = 0 in float64: larger x change nothing and would overflow eˣ.
 _SATURATED = 10.0
+# Elsewhere eˣ and x² may pass the largest float: infinite is then what they are.
+_overflows = np.errstate(over="ignore")
 
 
 @final
@@ -46,6 +48,7 @@ class Identity(Link):
     def image(self, mean: Floats, var: Floats) -> tuple[Floats, Floats]:
         return mean, var
 
+    @_overflows
     def expected(self, feature: Feature, mean: Array, var: Array) -> Expectation | None:
         """E f = μ and E f² = μ² + v."""
         xp = namespace(mean, var)
@@ -133,6 +136,7 @@ class CLogLog(Link):
         right = xp.exp(xp.clip(x, min=_LEFT, max=_SATURATED))
         return xp.where(x < _LEFT, left - 0.5 * xp.exp(left), log1mexp(right))
 
+    @_overflows
     def log_complement(self, x: Array) -> Array:
         return -namespace(x).exp(x)
 
@@ -148,6 +152,7 @@ class Exp(Link):
 
     support = Support.POSITIVE
 
+    @_overflows
     def __call__(self, x: Array) -> Array:
         return namespace(x).exp(x)
 
@@ -157,6 +162,7 @@ class Exp(Link):
     def inverse(self, level: npt.ArrayLike) -> Floats:
         return np.log(np.asarray(level, dtype=np.float64))
 
+    @_overflows
     def expected(self, feature: Feature, mean: Array, var: Array) -> Expectation | None:
         """E e^f = e^(μ+v/2), E e^(2f) = e^(2μ+2v), E f = μ."""
         xp = namespace(mean, var)
