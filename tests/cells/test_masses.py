@@ -19,7 +19,8 @@ from tests.cells.cases import (
 from tests.cells.closeness import assert_within
 from tests.cells.quadrature import expectation
 from tests.cells.shapes import SHAPES, shape
-from tests.links.helpers import concrete_subclasses, slope
+from tests.links.helpers import slope
+from tests.subclasses import concrete_subclasses
 
 
 def test_every_family_is_listed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import pickle
 
 import numpy as np
@@ -13,15 +12,10 @@ from stepgp.kernels import Kernel
 from stepgp.kernels.parametrised import Parametrised
 from tests.kernels.cases import CASES, N_FEATURES, UNRESOLVED, rows
 from tests.kernels.differences import assert_gradient, richardson
+from tests.subclasses import concrete_subclasses
 
 every_kernel = pytest.mark.parametrize("kernel", CASES.values(), ids=CASES.keys())
 every_start = pytest.mark.parametrize("kernel", UNRESOLVED.values(), ids=UNRESOLVED.keys())
-
-
-def concrete(cls: type) -> set[type]:
-    below = {found for child in cls.__subclasses__() for found in concrete(child)}
-    own = set() if inspect.isabstract(cls) or cls.__module__.startswith("tests") else {cls}
-    return below | own
 
 
 def classes_in(kernel: Parametrised) -> set[type]:
@@ -31,16 +25,18 @@ def classes_in(kernel: Parametrised) -> set[type]:
 
 def test_no_kernel_is_missing() -> None:
     listed = set().union(*(classes_in(kernel) for kernel in CASES.values()))
-    assert concrete(Kernel) <= listed, "add the new kernel to tests/kernels/cases.py"
+    assert concrete_subclasses(Kernel) <= listed, "add the new kernel to tests/kernels/cases.py"
 
 
 def test_every_kernel_is_public() -> None:
     import stepgp.kernels
 
-    assert {cls.__name__ for cls in concrete(Kernel)} <= set(stepgp.kernels.__all__)
+    assert {cls.__name__ for cls in concrete_subclasses(Kernel)} <= set(stepgp.kernels.__all__)
 
 
-@pytest.mark.parametrize("cls", sorted(concrete(Parametrised), key=lambda cls: cls.__name__))
+@pytest.mark.parametrize(
+    "cls", sorted(concrete_subclasses(Parametrised), key=lambda cls: cls.__name__)
+)
 def test_concrete_classes_are_final(cls: type) -> None:
     assert cls.__subclasses__() == [] and getattr(cls, "__final__", False)
 

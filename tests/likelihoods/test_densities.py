@@ -11,7 +11,8 @@ from scipy import integrate
 from stepgp._array import to_numpy
 from stepgp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
 from tests.likelihoods.cases import CASES, Case
-from tests.links.helpers import TO_LIBRARY, concrete_subclasses
+from tests.links.helpers import TO_LIBRARY
+from tests.subclasses import concrete_subclasses
 
 EACH = pytest.mark.parametrize("case", CASES, ids=str)
 EACH_LIBRARY = pytest.mark.parametrize("library", TO_LIBRARY)

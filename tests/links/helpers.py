@@ -1,9 +1,8 @@
-"""Array libraries, numerical derivatives and subclasses, for conformance tests over lists."""
+"""Array libraries and numerical derivatives, for conformance tests over lists."""
 
 from __future__ import annotations
 
 import importlib.util
-import inspect
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -31,11 +30,3 @@ def slope(function: Callable[[Any], Any], at: Any, step: float = 0.02) -> Any:
         factor = 4.0**order
         table = [(factor * fine - coarse) / (factor - 1.0) for coarse, fine in pairwise(table)]
     return table[0]
-
-
-def concrete_subclasses(base: type) -> set[type]:
-    """The classes of stepgp below `base` that can be made."""
-    below = set(base.__subclasses__())
-    for child in list(below):
-        below |= concrete_subclasses(child)
-    return {c for c in below if not inspect.isabstract(c) and c.__module__.startswith("stepgp.")}

@@ -9,11 +9,22 @@ import numpy as np
 import pytest
 
 from stepgp._array import to_numpy
-from stepgp.links import CLogLog, Feature, Link, Probit, Sigmoid, Softplus, Support
+from stepgp.links import (
+    Affine,
+    CLogLog,
+    CustomLink,
+    Feature,
+    Link,
+    Probit,
+    Sigmoid,
+    Softplus,
+    Support,
+)
 from stepgp.links.inverse import monotone_inverse
 from tests.links.cases import DERIVED, LINKS, logistic, name
-from tests.links.helpers import TO_LIBRARY, concrete_subclasses, slope
+from tests.links.helpers import TO_LIBRARY, slope
 from tests.links.references import LEVEL, LOG, LOG_COMPLEMENT, NORMAL, POINTS, exact
+from tests.subclasses import concrete_subclasses
 
 EACH_LINK = pytest.mark.parametrize("link", LINKS, ids=name)
 EACH_LIBRARY = pytest.mark.parametrize("library", TO_LIBRARY)
@@ -36,11 +47,27 @@ def test_every_link_has_references() -> None:
 
 
 @pytest.mark.parametrize("x", POINTS)
-@EACH_LINK
+@pytest.mark.parametrize("link", [k for k in LINKS if name(k) in LEVEL], ids=name)
 def test_level_is_exact(link: Link, x: float) -> None:
-    if name(link) in LEVEL:
-        reference = exact(LEVEL[name(link)], x)
-        assert float(link(np.array([x]))[0]) == pytest.approx(reference, rel=1e-14, abs=0.0)
+    """Of links by name; Φ has references of its own below."""
+    reference = exact(LEVEL[name(link)], x)
+    assert float(link(np.array([x]))[0]) == pytest.approx(reference, rel=1e-14, abs=0.0)
+
+
+@pytest.mark.parametrize("link", [k for k in LINKS if isinstance(k, CustomLink)], ids=name)
+def test_level_of_a_custom_link_is_its_function(link: CustomLink) -> None:
+    """To the bit, one number at a time or all at once."""
+    x = WIDE[np.abs(WIDE) < 30.0]
+    levels = link(x)
+    np.testing.assert_array_equal(levels, [float(link.function(at)) for at in x.tolist()])
+    assert len(np.unique(levels)) == len(x)
+
+
+@pytest.mark.parametrize("link", DERIVED, ids=name)
+def test_level_of_a_derived_link_is_that_of_its_inner_one(link: Affine) -> None:
+    x = WIDE[np.abs(WIDE) < 30.0]
+    expected = link.shift + link.scale * link.inner(x)
+    np.testing.assert_allclose(link(x), expected, rtol=1e-15, atol=0.0)
 
 
 @pytest.mark.parametrize("x", POINTS)

@@ -51,6 +51,8 @@ DISTS: dict[str, Predictive] = {
         ("hat-uneven", _OTHERS),
         ("step-upper", _DEFAULTS),
         ("step-average", _DEFAULTS),
+        ("step-midpoint", _DEFAULTS),
+        ("step-uneven", _DEFAULTS),
     )
     for pair in pairs
     if can_sum(pair.likelihood)

@@ -10,7 +10,7 @@ from stepgp.cells import CellFamily, Grid, Hat, Indicator, concave_bound
 from stepgp.likelihoods import Bernoulli
 from stepgp.links import CLogLog, Link, Probit, Sigmoid
 from stepgp.model import expected_log_prob
-from tests.links.helpers import TO_LIBRARY, concrete_subclasses, slope
+from tests.links.helpers import TO_LIBRARY, slope
 from tests.model.cases import (
     CELLS,
     MEAN,
@@ -24,6 +24,7 @@ from tests.model.cases import (
     every_pair,
 )
 from tests.model.references import levels_of, log_probs, own_integrals, true_expectation
+from tests.subclasses import concrete_subclasses
 
 
 def test_all_cells_are_listed() -> None:

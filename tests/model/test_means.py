@@ -9,8 +9,9 @@ from stepgp._array import to_numpy
 from stepgp.model import ConstantMean, LinearMean, MeanFunction, ZeroMean
 from stepgp.model.means import resolve_mean
 from tests.kernels.differences import assert_gradient, richardson
-from tests.links.helpers import TO_LIBRARY, concrete_subclasses
+from tests.links.helpers import TO_LIBRARY
 from tests.model.scenes import inputs
+from tests.subclasses import concrete_subclasses
 
 MEANS: list[MeanFunction] = [ZeroMean(), ConstantMean(0.7), LinearMean(0.2, np.array([1.0, -2.0]))]
 every_mean = pytest.mark.parametrize("mean", MEANS, ids=lambda mean: type(mean).__name__)

@@ -9,8 +9,8 @@ from scipy import integrate
 from stepgp._array import Floats
 from stepgp.likelihoods import Bernoulli
 from stepgp.model import GaussianPredictive, MixturePredictive, Predictive
-from tests.links.helpers import concrete_subclasses
 from tests.model.dists import DISTS, density, discrete, repeated
+from tests.subclasses import concrete_subclasses
 
 every_dist = pytest.mark.parametrize("dist", DISTS.values(), ids=DISTS.keys())
 LEVELS = [1e-9, 0.003, 0.1, 0.5, 0.77, 0.99, 1.0 - 1e-9]

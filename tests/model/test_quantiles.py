@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stepgp.cells import Grid, Hat
-from stepgp.likelihoods import Poisson, StudentT
+from stepgp.likelihoods import Gaussian, Likelihood, Poisson, StudentT
 from stepgp.links import Exp, Identity
-from stepgp.model import MixturePredictive
+from stepgp.model import GaussianPredictive, MixturePredictive
 from tests.model.cases import CELLS, coarse
 
 FINE = Hat(Grid.uniform(-16.0, 16.0, 4_000, "midpoint"))
@@ -24,6 +24,31 @@ def test_extreme_levels_end() -> None:
     assert np.isfinite(quantile).all()
     assert np.all(quantile >= counts.quantile(0.999999))
     assert np.all(counts.quantile(1e-300) == 0.0)
+
+
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize(
+    "likelihood", [Gaussian(0.4), StudentT(0.5, 3.0), StudentT(0.5, 2.1)], ids=str
+)
+def test_extreme_levels_of_real_targets(likelihood: Likelihood, cells: str) -> None:
+    """Down to a level of 10⁻³⁰⁰ the cdf gives it back, up to the last below one it ends."""
+    mean, var = np.linspace(-3.0, 1.5, 20), np.linspace(0.01, 3.0, 20)
+    dist = MixturePredictive(likelihood, Identity(), coarse(CELLS[cells]), mean, var)
+    levels = [1e-300, 1e-100, 1e-16, 1e-6, 0.5, 1.0 - 1e-6, float(np.nextafter(1.0, 0.0))]
+    quantiles = dist.quantile(levels)
+    assert np.isfinite(quantiles).all()
+    assert np.all(np.diff(quantiles, axis=1) > 0.0)
+    for column, level in enumerate(levels[:-1]):
+        np.testing.assert_allclose(dist.cdf(quantiles[:, column]), level, rtol=1e-6)
+
+
+def test_extreme_levels_in_closed_form() -> None:
+    dist = GaussianPredictive(np.array([-2.0, 1e6]), np.array([0.5, 1e-3]))
+    levels = [1e-300, 1e-16, 0.5, float(np.nextafter(1.0, 0.0))]
+    quantiles = dist.quantile(levels)
+    assert np.isfinite(quantiles).all()
+    for column, level in enumerate(levels):
+        np.testing.assert_allclose(dist.cdf(quantiles[:, column])[0], level, rtol=1e-11)
 
 
 @pytest.mark.parametrize("rate", [1e12, 1e17, 1e300])

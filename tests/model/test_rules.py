@@ -18,9 +18,10 @@ from stepgp.model.rules import (
     feature_levels,
     has_closed_form,
 )
-from tests.links.helpers import TO_LIBRARY, concrete_subclasses, slope
+from tests.links.helpers import TO_LIBRARY, slope
 from tests.model.cases import CELLS, MEAN, PAIRS, VAR, Pair, arrays, coarse
 from tests.model.references import levels_of, true_expectation
+from tests.subclasses import concrete_subclasses
 
 CLOSED = [pair for pair in PAIRS if has_closed_form(pair.link, pair.likelihood.features)]
 LEARNT = [pair for pair in PAIRS if pair.likelihood.params.size]

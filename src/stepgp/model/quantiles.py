@@ -17,14 +17,19 @@ Cdf = Callable[[Floats, Rows], Floats]
 
 
 def continuous_quantile(cdf: Cdf, p: float, centre: Floats) -> Floats:
-    """The root of cdf(y) = p: a bracket that doubles around `centre`, then Chandrupatla."""
+    """The root of cdf(y) = p: a bracket that doubles around `centre`, then Chandrupatla.
+
+    Rounding may leave cdf(∞) a little below one; a p that is not below it means nearly all of it.
+    """
     rows = np.arange(len(centre))
+    most = np.nextafter(cdf(np.full(len(centre), np.inf), rows), 0.0)
+    target = np.fmin(p, most)  # `most` is NaN for a cdf that does not know infinity
     width = np.maximum(1.0, np.abs(centre))
 
     def excess(y: Floats, rows: Any) -> Floats:
         flat = np.ravel(y)
         index = np.broadcast_to(np.asarray(rows), np.shape(y)).ravel().astype(np.intp)
-        return (cdf(flat, index) - p).reshape(np.shape(y))
+        return (cdf(flat, index) - target[index]).reshape(np.shape(y))
 
     found = elementwise.bracket_root(
         excess, centre - width, centre + width, args=(rows,), maxiter=1000
