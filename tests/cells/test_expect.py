@@ -179,6 +179,33 @@ def test_values_far_away_cost_no_digits() -> None:
             np.testing.assert_allclose(expected.d_mean, reference.d_mean, rtol=1e-9)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_functions_that_are_almost_nothing_near_the_mean(family: type) -> None:
+    """Exact to 1e-11 in their own unit, which is little of a log-probability of −1e-8."""
+    cells = family(Grid.uniform(-60.0, 60.0, 1000, "midpoint"))
+    generator = np.random.default_rng(9)
+    mean = np.append(generator.uniform(-50.0, 50.0, 2000), 20.0)
+    var = np.append(generator.uniform(0.05, 3.0, 2000) ** 2, 4.0)
+    values = np.stack(
+        [
+            -np.logaddexp(0.0, -cells.nodes),
+            np.minimum(cells.nodes**2, 49.0),
+            49.0 * np.sign(cells.nodes),
+            49.0 * np.sin(3.0 * cells.nodes),
+        ]
+    )
+    for table in (values, 1e3 * values):
+        reference = cells.masses(mean, var) @ table.T
+        rounding = 1e-14 * np.max(np.abs(table), axis=1)
+        allowed = 1e-11 + 1e-10 * np.abs(reference) + rounding
+        assert_within(cells.expect(table, mean, var).value, reference, allowed)
+        for row, one in enumerate(table):
+            own = cells.expect_rowwise(np.tile(one, (len(mean), 1)), mean, var).value
+            assert_within(own, reference[:, row], allowed[:, row])
+    almost_sure = cells.expect(values[:1], mean[-1:], var[-1:]).value[0, 0]
+    assert almost_sure == pytest.approx(-np.exp(-18.0), rel=0.02, abs=0.0)
+
+
 @pytest.mark.parametrize("deviation", [1.0, 2.0, 3.0, 4.0])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_functions_that_outgrow_a_normal_tail(family: type, deviation: float) -> None:

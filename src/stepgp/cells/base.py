@@ -97,7 +97,9 @@ class CellFamily(ABC):
     def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
         """E h(f) for h with value `values[:, k]` on cell k.
 
-        `values` is (R, K) for R functions shared by all rows, giving (n, R) arrays.
+        `values` is (R, K) for R functions shared by all rows, giving (n, R) arrays. The value is
+        that of `masses` to 1e-10 of itself plus 1e-11 in the unit of h: knots so far from the mean
+        that they weigh less are left out, whatever is left of h near it.
         """
 
     @abstractmethod

@@ -22,8 +22,8 @@ def expected_log_prob(
 ) -> Expectation:
     """Σ_k w_k(mean, var) log p(y | g_k) per row, and its derivatives in mean and var.
 
-    y, mean, var and exposure are (n,), of any array library. The sum is exact to 1e-11 of the
-    largest |log p| that matters for a row, or 3e-11 nats (see `CellFamily.expect`).
+    y, mean, var and exposure are (n,), of any array library. The value is exact to 1e-10 of
+    itself and 1e-11 nats.
     """
     if exposure is None:
         y, mean, var = checked_rows(y=y, mean=mean, var=var)
