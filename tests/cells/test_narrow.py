@@ -1,14 +1,19 @@
-"""Masses where √v is many times the span: their sum, their digits, their logs."""
+"""Masses where √v is many times the span: their sum, their digits, their logs, their slopes."""
 
 from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from stepgp._array import to_numpy
 from stepgp.cells import CellFamily, Grid, Hat, Indicator
+from tests._array.exact import CONTEXT
 from tests.cells import exact
 from tests.cells.cases import FAMILIES, every_case, middle_and_half, rows
+from tests.cells.closeness import assert_within
 from tests.links.helpers import TO_LIBRARY
 
 SCALES = [3.0, 60.0, 1e3, 1e6, 1e8, 1e10, 1e12, 1e15]
@@ -37,6 +42,38 @@ def test_masses_keep_their_digits(cells: CellFamily, scale: float) -> None:
     np.testing.assert_allclose(
         cells.log_masses(mean, var), exact.log_mass_rows(cells, mean, var), rtol=0, atol=1e-9
     )
+
+
+def exact_slopes(cells: CellFamily, mean: float, var: float) -> np.ndarray:
+    """∂w/∂μ·√v and ∂w/∂v·v by central differences of 60 digits, (2, K)."""
+    with localcontext(CONTEXT):
+        mu, v, step = Decimal(mean), Decimal(var), Decimal("1e-12")
+        pairs = (
+            ((mu + step * v.sqrt(), v), (mu - step * v.sqrt(), v)),
+            ((mu, v * (1 + step)), (mu, v * (1 - step))),
+        )
+        found = [[cast("Any", exact.masses)(cells, *row) for row in pair] for pair in pairs]
+        return np.array(
+            [
+                [float((a - b) / (2 * step)) for a, b in zip(up, down, strict=True)]
+                for up, down in found
+            ]
+        )
+
+
+@every_case
+@pytest.mark.parametrize("scale", [3.0, 60.0, 1e6, 1e12])
+def test_slopes_keep_their_digits(cells: CellFamily, scale: float) -> None:
+    middle, half = middle_and_half(cells)
+    mean = middle + half * np.array([0.2, 0.7 * scale, -3.0 * scale])
+    var = np.full(len(mean), (scale * half) ** 2)
+    by_mean, by_var = cells.mass_slopes(mean, var)
+    for row, at in enumerate(zip(mean.tolist(), var.tolist(), strict=True)):
+        reference = exact_slopes(cells, *at)
+        # A slope that passes through 0 between two cells is small beside their masses.
+        size = 1e-9 * np.abs(reference) + 1e-12 * exact.mass_rows(cells, mean, var)[row]
+        assert_within(by_mean[row] * np.sqrt(var[row]), reference[0], size[0])
+        assert_within(by_var[row] * var[row], reference[1], size[1])
 
 
 @every_case

@@ -77,14 +77,24 @@ class Hat(CellFamily):
     def _mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
         """∂E(f − x)₊/∂μ = Φ(z) and ∂/∂v = φ(z)/2√v, z = (μ − x)/√v.
 
-        Φ is a step and its tail beyond, differenced apart to keep the digits of far nodes.
+        Φ is a step and its tail beyond, differenced apart to keep the digits of far nodes. Hats
+        far narrower than √v have a series.
         """
+        xp = namespace(mean)
         tail, density, _, deviation = _tail_ramps(like(self.nodes, mean), mean, var)
         density /= 2.0 * deviation
         spacing = self._spacing(mean)
         below = mean[:, None] >= like(self.nodes, mean)
-        step = _second_difference(namespace(mean).astype(below, mean.dtype), spacing)
-        return step + _second_difference(tail, spacing), _second_difference(density, spacing)
+        step = _second_difference(xp.astype(below, mean.dtype), spacing)
+        by_mean, by_var = (
+            step + _second_difference(tail, spacing),
+            _second_difference(density, spacing),
+        )
+        narrow = narrow_hats(self.nodes, mean, var)
+        if narrow is None:
+            return by_mean, by_var
+        of_mean, of_var = narrow.slopes(var)
+        return xp.where(narrow.holds, of_mean, by_mean), xp.where(narrow.holds, of_var, by_var)
 
     def _log_masses(self, mean: Array, var: Array) -> Array:
         """log of the masses with the largest of its Gaussian factors taken out.

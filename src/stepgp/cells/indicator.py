@@ -77,9 +77,15 @@ class Indicator(CellFamily):
         _, density = normal_cdf_pdf(z)
         by_mean = -density / deviation
         by_var = density * z / (2.0 * deviation * deviation)
+        by_mean = _differences(by_mean, first=0.0, last=0.0)
+        by_var = _differences(by_var, first=0.0, last=0.0)
+        narrow = narrow_steps(self.grid.edges, mean, var)
+        if narrow is None:
+            return by_mean, by_var
+        of_mean, of_var = narrow.slopes(var)
         return (
-            _differences(by_mean, first=0.0, last=0.0),
-            _differences(by_var, first=0.0, last=0.0),
+            _with_inner(by_mean, narrow.holds, of_mean),
+            _with_inner(by_var, narrow.holds, of_var),
         )
 
     def _log_masses(self, mean: Array, var: Array) -> Array:
