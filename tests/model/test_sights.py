@@ -125,9 +125,9 @@ def test_few_cells_wherever_a_row_is() -> None:
     np.testing.assert_array_equal(
         np.sort(np.concatenate([group.rows for group in groups])), np.arange(len(mean))
     )
-    assert max(group.n_cells for group in groups) < 80_000
+    assert max(group.cells.n_cells for group in groups) < 80_000
     usual = list(apart(CELLS, *joined(FAR, INSIDE, EDGES)))
-    assert max(group.n_cells for group in usual) < 4 * CELLS.n_cells
+    assert max(group.cells.n_cells for group in usual) < 4 * CELLS.n_cells
 
 
 @pytest.mark.parametrize("library", TO_LIBRARY)

@@ -64,10 +64,15 @@ class CellFamily(ABC):
         """p where halving the cells of a smooth function takes its error to 2⁻ᵖ."""
 
     @final
-    def masses(self, mean: Array, var: Array) -> Array:
-        """w_k(mean, var), (n, K); relative accuracy is kept in both tails."""
+    def masses(self, mean: Array, var: Array, near: Array | None = None) -> Array:
+        """w_k(mean, var), (n, K); relative accuracy is kept in both tails.
+
+        With `near`, (n, W) indices of consecutive cells of each row, those of these cells only;
+        the outer two stand for all that is beyond, so the masses still sum to one.
+        """
+        mean, var = checked_rows(mean=mean, var=var)
         with _far_rows():
-            return self._masses(*checked_rows(mean=mean, var=var))
+            return self._masses(mean, var, near)
 
     @final
     def mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
@@ -76,13 +81,14 @@ class CellFamily(ABC):
             return self._mass_slopes(*checked_rows(mean=mean, var=var))
 
     @final
-    def log_masses(self, mean: Array, var: Array) -> Array:
-        """log w_k(mean, var), (n, K); finite where the masses themselves underflow."""
+    def log_masses(self, mean: Array, var: Array, near: Array | None = None) -> Array:
+        """log w_k(mean, var), (n, K) or (n, W); finite where the masses themselves underflow."""
+        mean, var = checked_rows(mean=mean, var=var)
         with _far_rows():
-            return self._log_masses(*checked_rows(mean=mean, var=var))
+            return self._log_masses(mean, var, near)
 
     @abstractmethod
-    def _masses(self, mean: Array, var: Array) -> Array:
+    def _masses(self, mean: Array, var: Array, near: Array | None) -> Array:
         """`masses` of arrays of floats."""
 
     @abstractmethod
@@ -90,7 +96,7 @@ class CellFamily(ABC):
         """`mass_slopes` of arrays of floats."""
 
     @abstractmethod
-    def _log_masses(self, mean: Array, var: Array) -> Array:
+    def _log_masses(self, mean: Array, var: Array, near: Array | None) -> Array:
         """`log_masses` of arrays of floats."""
 
     @abstractmethod

@@ -56,22 +56,22 @@ class Hat(CellFamily):
     def order(self) -> int:
         return 2
 
-    def _masses(self, mean: Array, var: Array) -> Array:
+    def _masses(self, mean: Array, var: Array, near: Array | None) -> Array:
         """E hat_k(f) = hat_k(μ) + second divided difference of tail ramps ρ_j.
 
         ρ_j = E(f − x_j)₊ − (μ − x_j)₊ = √v (φ(t) − t Φ(−t)), t = |μ − x_j|/√v, is the ramp
         reflected to its small side, so a far node is never a difference of large numbers. Hats
         far narrower than √v have a series.
         """
-        xp = namespace(mean)
-        distance = like(self.nodes, mean) - mean[:, None]
+        xp, nodes = namespace(mean), self._nodes_of(mean, near)
+        distance, spacing = nodes - mean[:, None], _gaps(nodes)
         # So that distance/√v is a float; that many deviations are as good as infinitely many.
         reach = xp.maximum(xp.abs(distance[:, 0]), xp.abs(distance[:, -1]))
         var = xp.maximum(var, (reach / (0.1 * xp.finfo(mean.dtype).max)) ** 2)
-        _, _, ramp, _ = _tail_ramps(like(self.nodes, mean), mean, var)
-        mass = _second_difference(ramp, self._spacing(mean)) + self._at(distance)
+        _, _, ramp, _ = _tail_ramps(nodes, mean, var)
+        mass = _second_difference(ramp, spacing) + _at(distance, spacing)
         mass = xp.maximum(mass, xp.zeros_like(mass))
-        narrow = narrow_hats(self.nodes, mean, var)
+        narrow = narrow_hats(nodes, mean, var)
         return mass if narrow is None else xp.where(narrow.holds, narrow.masses(), mass)
 
     def _mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
@@ -90,25 +90,25 @@ class Hat(CellFamily):
             step + _second_difference(tail, spacing),
             _second_difference(density, spacing),
         )
-        narrow = narrow_hats(self.nodes, mean, var)
+        narrow = narrow_hats(like(self.nodes, mean), mean, var)
         if narrow is None:
             return by_mean, by_var
         of_mean, of_var = narrow.slopes(var)
         return xp.where(narrow.holds, of_mean, by_mean), xp.where(narrow.holds, of_var, by_var)
 
-    def _log_masses(self, mean: Array, var: Array) -> Array:
+    def _log_masses(self, mean: Array, var: Array, near: Array | None) -> Array:
         """log of the masses with the largest of its Gaussian factors taken out.
 
         Cell k's three ramps share the factor exp(−t²/2) of the one nearest to the mean:
         w_k = exp(−t_near²/2) · Σ_j c_j √v (1 − t_j R(t_j)) exp(−(t_j² − t_near²)/2)/√2π,
         R the Mills ratio, c_j the second divided difference. Narrow hats have a series.
         """
-        xp = namespace(mean)
-        deviation = xp.sqrt(var)[:, None]
-        distance = like(self.nodes, mean) - mean[:, None]
+        xp, nodes = namespace(mean), self._nodes_of(mean, near)
+        deviation, gap = xp.sqrt(var)[:, None], _gaps(nodes)
+        distance = nodes - mean[:, None]
         t = capped(xp.abs(distance) / deviation)
         ramp = deviation * ramp_ratio(t)
-        inside = self._at(distance)
+        inside = _at(distance, gap)
         left, middle, right = _neighbours(t)
         nearest = xp.minimum(xp.minimum(left, middle), right)
         nearest = xp.where(inside > 0, xp.zeros_like(nearest), nearest)
@@ -118,14 +118,13 @@ class Hat(CellFamily):
 
         ramp_left, ramp_middle, ramp_right = _neighbours(ramp)
         centre = scaled(ramp_middle, middle)
-        gap = self._spacing(mean)
-        one = like(np.ones(1), mean)
-        mass = (scaled(ramp_right, right) - centre) / xp.concat([gap, one])
-        mass += (scaled(ramp_left, left) - centre) / xp.concat([one, gap])
+        one = xp.ones_like(nodes[..., :1])
+        mass = (scaled(ramp_right, right) - centre) / xp.concat([gap, one], axis=-1)
+        mass += (scaled(ramp_left, left) - centre) / xp.concat([one, gap], axis=-1)
         mass += inside * _SQRT_2PI
         smallest = xp.full_like(mass, xp.finfo(mass.dtype).smallest_normal)
         log = xp.log(xp.maximum(mass, smallest)) - 0.5 * nearest * nearest - _LOG_SQRT_2PI
-        narrow = narrow_hats(self.nodes, mean, var)
+        narrow = narrow_hats(nodes, mean, var)
         return log if narrow is None else xp.where(narrow.holds, narrow.log_masses(), log)
 
     def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
@@ -179,18 +178,27 @@ class Hat(CellFamily):
         anchor = xp.maximum(segment - 1, xp.zeros_like(segment))
         return segment, anchor, points - xp.take(nodes, anchor)
 
-    def _spacing(self, reference: Array) -> Array:
-        nodes = like(self.nodes, reference)  # differences of the nodes as the rows see them
-        return nodes[1:] - nodes[:-1]
+    def _nodes_of(self, reference: Array, near: Array | None) -> Array:
+        """All nodes, (K,), or the near ones of each row, (n, W)."""
+        nodes = like(self.nodes, reference)
+        return nodes if near is None else columns(nodes, near)
 
-    def _at(self, distance: Array) -> Array:
-        """hat_k(μ) from the signed distances x_k − μ: the smaller of its two sides, in [0, 1]."""
-        xp = namespace(distance)
-        spacing = self._spacing(distance)
-        one = xp.ones_like(distance[:, :1])
-        rise = xp.concat([one, -distance[:, :-1] / spacing], axis=1)
-        fall = xp.concat([distance[:, 1:] / spacing, one], axis=1)
-        return xp.clip(xp.minimum(rise, fall), 0.0, 1.0)
+    def _spacing(self, reference: Array) -> Array:
+        return _gaps(like(self.nodes, reference))
+
+
+def _gaps(nodes: Array) -> Array:
+    """Differences of the nodes as the rows see them."""
+    return nodes[..., 1:] - nodes[..., :-1]
+
+
+def _at(distance: Array, spacing: Array) -> Array:
+    """hat_k(μ) from the signed distances x_k − μ: the smaller of its two sides, in [0, 1]."""
+    xp = namespace(distance)
+    one = xp.ones_like(distance[:, :1])
+    rise = xp.concat([one, -distance[:, :-1] / spacing], axis=1)
+    fall = xp.concat([distance[:, 1:] / spacing, one], axis=1)
+    return xp.clip(xp.minimum(rise, fall), 0.0, 1.0)
 
 
 def _add_ramps(

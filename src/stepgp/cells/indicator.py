@@ -52,7 +52,7 @@ class Indicator(CellFamily):
         """A level read off-centre is wrong by the slope, one of the middle by the curvature."""
         return 1 if self.grid.rule == "upper" else 2
 
-    def _masses(self, mean: Array, var: Array) -> Array:
+    def _masses(self, mean: Array, var: Array, near: Array | None) -> Array:
         """Φ(b) − Φ(a) = [μ in the cell] + first difference of signed tails.
 
         With Φ(z) = [z ≥ 0] − sign(z)·Φ(−|z|), two edges on one side of the mean are subtracted
@@ -60,7 +60,7 @@ class Indicator(CellFamily):
         have a series.
         """
         xp = namespace(mean)
-        z, _ = _standardised(like(self.grid.edges, mean), mean, var)
+        z, _ = _standardised(self._edges(mean, near), mean, var)
         above = z < 0  # the edge lies above the mean
         tail, _ = normal_tail(xp.abs(z))
         step = xp.astype(above, z.dtype)
@@ -68,7 +68,7 @@ class Indicator(CellFamily):
         step_jump = _differences(step, first=0.0, last=1.0)
         mass = step_jump + _differences(tail, first=0.0, last=0.0)
         mass = xp.maximum(mass, xp.zeros_like(mass))
-        narrow = narrow_steps(self.grid.edges, mean, var)
+        narrow = narrow_steps(self._edges(mean, near), mean, var)
         return mass if narrow is None else _with_inner(mass, narrow.holds, narrow.masses())
 
     def _mass_slopes(self, mean: Array, var: Array) -> tuple[Array, Array]:
@@ -79,7 +79,7 @@ class Indicator(CellFamily):
         by_var = density * z / (2.0 * deviation * deviation)
         by_mean = _differences(by_mean, first=0.0, last=0.0)
         by_var = _differences(by_var, first=0.0, last=0.0)
-        narrow = narrow_steps(self.grid.edges, mean, var)
+        narrow = narrow_steps(self._edges(mean, None), mean, var)
         if narrow is None:
             return by_mean, by_var
         of_mean, of_var = narrow.slopes(var)
@@ -88,15 +88,17 @@ class Indicator(CellFamily):
             _with_inner(by_var, narrow.holds, of_var),
         )
 
-    def _log_masses(self, mean: Array, var: Array) -> Array:
+    def _log_masses(self, mean: Array, var: Array, near: Array | None) -> Array:
         xp = namespace(mean)
-        deviation = xp.sqrt(var)[:, None]
-        low = like(np.concatenate([[-np.inf], self.grid.edges]), mean)
-        high = like(np.concatenate([self.grid.edges, [np.inf]]), mean)
+        edges, deviation = self._edges(mean, near), xp.sqrt(var)[:, None]
+        end = xp.full_like(edges[..., :1], np.inf)
+        if not end.shape[-1]:  # one cell holds all
+            return xp.zeros_like(deviation)
+        low, high = xp.concat([-end, edges], axis=-1), xp.concat([edges, end], axis=-1)
         log = log_normal_cdf_difference(
             (low - mean[:, None]) / deviation, (high - mean[:, None]) / deviation
         )
-        narrow = narrow_steps(self.grid.edges, mean, var)
+        narrow = narrow_steps(edges, mean, var)
         return log if narrow is None else _with_inner(log, narrow.holds, narrow.log_masses())
 
     def expect(self, values: Array, mean: Array, var: Array) -> Expectation:
@@ -129,6 +131,11 @@ class Indicator(CellFamily):
             return largest_of(table(rows, at[:, None])[..., 0])
 
         return in_windows(self.grid.edges, mean, var, window, sizes)
+
+    def _edges(self, reference: Array, near: Array | None) -> Array:
+        """All inner edges, (K−1,), or those between the near cells of each row, (n, W−1)."""
+        edges = like(self.grid.edges, reference)
+        return edges if near is None else columns(edges, near[:, :-1])
 
     def _cell_of(self, points: Array) -> Array:
         """The index of the cell [l_k, u_k) that contains each point."""

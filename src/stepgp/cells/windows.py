@@ -15,6 +15,8 @@ from stepgp.cells.base import Expectation
 REACH = 7.5
 """Deviations from its mean that a row sees at least: a normal tail beyond is below 4e-14."""
 _WIDER = 4.0 / 3.0
+_WIDE = 9.0
+"""The same where masses are wanted themselves: the tail beyond is below 2e-19."""
 _NEGLIGIBLE = 3e-11
 """What a function may weigh at the end of a window, in its own unit (nats).
 
@@ -23,12 +25,15 @@ the windows of rows whose log-probability is almost 0, and cost a pass over the 
 _NARROWEST = 8
 _ENTRIES = 25_000
 """Rows × knots of a group: its arrays stay in the cache."""
-
+_MANY = 250_000
+"""The same where a group is searched for a quantile: many calls each, so fewer groups."""
 _WORTH = 6_000
 """Rows × knots that take as long as the calls of NumPy for another group."""
 
 Sizes = Callable[[Array, Array], Array]
 """(rows, knots) ↦ |value| of each row's function at one knot of each row, (n,)."""
+Weighs = Callable[[Array, Array], Array]
+"""(one cell of each row, reach in deviations) ↦ whether the rest beyond it still counts, (n,)."""
 Window = Callable[[Array, Array, Array, Array], Expectation]
 """(rows, knots, mean, var) ↦ expectation of these n rows over the knots (n, W) of each."""
 
@@ -118,7 +123,9 @@ def _reach(knots: Array, mean: Array, var: Array, sizes: Sizes | None) -> tuple[
     return first, end - first
 
 
-def _groups(count: Floats, n_knots: int) -> list[tuple[npt.NDArray[np.intp], int]]:
+def _groups(
+    count: Floats, n_knots: int, entries: int = _ENTRIES
+) -> list[tuple[npt.NDArray[np.intp], int]]:
     """Rows by the next power of two of what they see, in pieces that fit the cache.
 
     Few rows join those that see twice as much: a group of their own would cost more.
@@ -130,8 +137,33 @@ def _groups(count: Floats, n_knots: int) -> list[tuple[npt.NDArray[np.intp], int
         narrow = count[left] <= width
         rows = left[narrow]
         if width == n_knots or len(rows) * width >= _WORTH or len(rows) == len(left):
-            size = max(_ENTRIES // width, 1)
+            size = max(entries // width, 1)
             found.extend((rows[i : i + size], width) for i in range(0, len(rows), size))
             left = left[~narrow]
         width *= 2
     return found
+
+
+def near_cells(
+    nodes: Floats, mean: Array, var: Array, weighs: Weighs
+) -> list[tuple[npt.NDArray[np.intp], Array]]:
+    """Groups of rows, each with the consecutive cells (n, W) that its rows see.
+
+    Those within 9 deviations of the mean, one more on either side, and for as long as `weighs`
+    says so of one of the two at the ends, those within 4/3 of that, and so on.
+    """
+    xp = namespace(mean)
+    x, last, deviation = like(nodes, mean), len(nodes) - 1, xp.sqrt(var)
+    reach = _WIDE * xp.ones_like(mean)
+    while True:
+        first = xp.clip(xp.searchsorted(x, mean - reach * deviation, side="left") - 1, min=0)
+        end = xp.clip(xp.searchsorted(x, mean + reach * deviation, side="right"), max=last)
+        short = (weighs(first, reach) & (first > 0)) | (weighs(end, reach) & (end < last))
+        if not xp.any(short):
+            break
+        reach = xp.where(short, _WIDER * reach, reach)
+    groups: list[tuple[npt.NDArray[np.intp], Array]] = []
+    for rows, width in _groups(to_numpy(end - first + 1), len(nodes), _MANY):
+        start = xp.minimum(xp.take(first, like(rows, first)), like(len(nodes) - width, first))
+        groups.append((rows, start[:, None] + like(np.arange(width), first)[None, :]))
+    return groups

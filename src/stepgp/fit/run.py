@@ -15,7 +15,13 @@ from stepgp.fit.journal import Journal, Progress
 from stepgp.fit.objective import presses_a_bound
 from stepgp.fit.options import Options, Prior
 from stepgp.fit.outcome import Outcome
-from stepgp.fit.resolution import Resolution, predictive_cells, resolution_of
+from stepgp.fit.resolution import (
+    Resolution,
+    finest_width,
+    predictive_cells,
+    refined_for_predictions,
+    resolution_of,
+)
 from stepgp.fit.scale import Start, start_of
 from stepgp.fit.stages import Summit, climb_in_stages
 from stepgp.fit.start import Constant, best_constant
@@ -32,6 +38,8 @@ its price."""
 _PRESSES = 0.01
 """Nats a row that a parameter at a bound would gain by going on as far as its unit, to first
 order."""
+_AS_FINE = 1.001
+"""Cells of a prediction are as fine as those of the fit within rounding."""
 _HIDDEN = 0.01
 """Nats a row that cells may hide in a sound fit: a hundredth of the noise's deviation."""
 
@@ -149,12 +157,7 @@ def _fit_of(
     restarts: int,
 ) -> Fit:
     step, model = summit.run.evaluation.e_step, summit.run.evaluation.state.model
-    cells, resolution = options.cells, summit.resolution
-    if cells is None:
-        wanted = None if options.n_cells is None else summit.cells
-        cells = wanted or predictive_cells(model, step, summit.cells)
-    if resolution is None and not predicts_gaussian(model.likelihood, model.link):
-        resolution = resolution_of(rows, model, cells, step.q)
+    cells, resolution = _cells_of(summit, rows, options)
     return Fit(
         model=model,
         q=step.q,
@@ -172,6 +175,24 @@ def _fit_of(
             restarts=restarts,
         ),
     )
+
+
+def _cells_of(
+    summit: Summit, rows: MemoryRows, options: Options
+) -> tuple[CellFamily, Resolution | None]:
+    """What predictions are mixtures over, and how fine the cells of the fit are, or else these."""
+    step, model = summit.run.evaluation.e_step, summit.run.evaluation.state.model
+    trained, resolution = summit.cells, summit.resolution
+    given = options.cells or (None if options.n_cells is None else trained)
+    cells = given or predictive_cells(model, step, trained)
+    if predicts_gaussian(model.likelihood, model.link):
+        return cells, resolution
+    if given is not None:
+        return cells, resolution or resolution_of(rows, model, cells, step.q)
+    if trained is not None and finest_width(cells) <= _AS_FINE * finest_width(trained):
+        return cells, resolution
+    cells, own = refined_for_predictions(rows, model, step.q, cells)
+    return cells, resolution or own
 
 
 def _outcome(summit: Summit, resolution: Resolution | None, options: Options) -> Outcome:

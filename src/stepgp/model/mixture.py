@@ -22,6 +22,8 @@ from stepgp.model.sights import Sight
 class Mixture:
     """p(y_i) = Σ_k w_k(μ_i, v_i) p(y_i | e_i g_k) (paper, eq. predictivemixture).
 
+    The sum is over the cells near each row, (n, W) consecutive ones, or over all of them.
+
     Rows are arrays of any library; what comes out of cdf, quantiles and draws is NumPy.
     """
 
@@ -32,12 +34,12 @@ class Mixture:
 
     def mean(self) -> Array:
         """Σ_k w_k E(y | g_k)."""
-        return _total(self.sight.masses(), self.likelihood.mean(self._levels()))
+        return _total(self.sight.masses(), self.means())
 
     def var(self) -> Array:
         """Σ_k w_k (Var_k + (mean_k − mean)²): within the likelihood and between its levels."""
-        levels, masses = self._levels(), self.sight.masses()
-        xp, means = namespace(masses), self.likelihood.mean(levels)
+        levels, masses, means = self._levels(), self.sight.masses(), self.means()
+        xp = namespace(masses)
         centre = _total(masses, means)
         finite = xp.isfinite(centre)
         known = (masses > 0) & finite[:, None]
@@ -63,18 +65,26 @@ class Mixture:
         )
 
     def _log_prob(self, y: Array) -> Array:
+        return logsumexp(self.log_terms(y) + self.sight.log_masses())
+
+    def log_terms(self, y: Array) -> Array:
+        """log p(y_i | e_i g_k), (n, W), or (n, K) for all cells."""
         features = self.likelihood.features
-        if any(feature.is_log for feature in features):
-            statistics = self.likelihood.statistics(y, self.exposure)
-            terms = self.likelihood.base(y, self.exposure)[:, None]
-            for r, feature in enumerate(features):
-                levels = self.sight.levels(self.link, feature)
-                largest = float(namespace(y).finfo(y.dtype).max)
-                levels = namespace(y).clip(levels, min=-largest, max=largest)  # 0·∞ is no number
-                terms = terms + statistics[:, r, None] * levels
-        else:  # features such as y² and g² would cancel where log p takes y − g
-            terms = self.likelihood.log_prob(y[:, None], self._levels())
-        return logsumexp(terms + self.sight.log_masses())
+        if not any(feature.is_log for feature in features):
+            # Features such as y² and g² would cancel where log p takes y − g.
+            return self.likelihood.log_prob(y[:, None], self._levels())
+        statistics = self.likelihood.statistics(y, self.exposure)
+        terms = self.likelihood.base(y, self.exposure)[:, None]
+        for r, feature in enumerate(features):
+            levels = self.sight.levels(self.link, feature)
+            largest = float(namespace(y).finfo(y.dtype).max)
+            levels = namespace(y).clip(levels, min=-largest, max=largest)  # 0·∞ is no number
+            terms = terms + statistics[:, r, None] * levels
+        return terms
+
+    def means(self) -> Array:
+        """E(y | e_i g_k), (n, W), or (1, K) for all cells without exposure."""
+        return self.likelihood.mean(self._levels())
 
     def cdf(self, y: Floats) -> Floats:
         """Σ_k w_k P(Y ≤ y | g_k), without the rounding that takes the sum of masses past one."""

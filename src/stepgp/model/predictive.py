@@ -12,12 +12,14 @@ import numpy.typing as npt
 from array_api_compat import device
 from scipy.special import ndtr, ndtri
 
+from stepgp._array.blockwise import blockwise
 from stepgp._array.namespace import Array, Floats, namespace, to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
 from stepgp.model.mixture import Mixture
-from stepgp.model.sights import Rows, apart, together
+from stepgp.model.nearby import SharingRows
+from stepgp.model.sights import Group, OwnCells, Rows, apart, together
 
 _ENTRIES = 65_000
 """Rows × cells held at a time: their arrays stay in the cache."""
@@ -111,7 +113,7 @@ class GaussianPredictive(Predictive):
 @final
 @dataclass(frozen=True, eq=False)
 class MixturePredictive(Predictive):
-    """p(y_i) = Σ_k w_k(μ_i, v_i) p(y_i | e_i g_k): nothing of size (n, K) outlives a block.
+    """p(y_i) = Σ_k w_k(μ_i, v_i) p(y_i | e_i g_k), over the cells that each row sees.
 
     Latent marginals and exposures may be arrays of any library; results are NumPy.
     """
@@ -136,7 +138,7 @@ class MixturePredictive(Predictive):
 
     def log_prob(self, y: npt.ArrayLike) -> Floats:
         targets = _targets(y, len(self))
-        return self._gather(lambda block, rows: block.log_prob(targets[rows]))
+        return self._gather(lambda block, rows: block.log_prob(targets[rows]), targets=targets)
 
     def cdf(self, y: npt.ArrayLike) -> Floats:
         targets = _targets(y, len(self))
@@ -157,28 +159,48 @@ class MixturePredictive(Predictive):
         return self._gather(lambda block, rows: block.sample(n_samples, generator), n_samples)
 
     def _gather(
-        self, function: Callable[[Mixture, Rows], Array], n_columns: int | None = None
+        self,
+        function: Callable[[Mixture, Rows], Array],
+        n_columns: int | None = None,
+        *,
+        targets: Floats | None = None,
     ) -> Floats:
-        """What the function makes of every block, in the rows' order: (n,) or (n, n_columns)."""
+        """What the function makes of every block, in the rows' order: (n,) or (n, n_columns).
+
+        Densities of `targets` may see more cells than all else.
+        """
         found = np.empty(len(self) if n_columns is None else (len(self), n_columns))
         # Levels and moments of far rows may be more than a float: infinite is what they are.
-        with np.errstate(over="ignore"):
-            for rows, block in self._blocks():
+        with blockwise(), np.errstate(over="ignore"):
+            for rows, block in self._blocks(targets):
                 found[rows] = to_numpy(function(block, rows))
         return found
 
-    def _blocks(self) -> Iterator[tuple[Rows, Mixture]]:
+    def _blocks(self, targets: Floats | None) -> Iterator[tuple[Rows, Mixture]]:
         if self.cells_grow:
             groups = apart(self.cells, self.latent_mean, self.latent_var)
         else:
             groups = together(self.cells, len(self))
         for group in groups:
-            size = max(1, _ENTRIES // group.n_cells)
-            for start in range(0, len(group.rows), size):
-                rows = group.rows[start : start + size]
-                exposure = None if self.exposure is None else _some(self.exposure, rows)
-                sight = group.see(_some(self.latent_mean, rows), _some(self.latent_var, rows))
-                yield rows, Mixture(self.likelihood, self.link, sight, exposure)
+            yield from self._own(group) if group.own else self._sharing(group, targets)
+
+    def _sharing(self, group: Group, targets: Floats | None) -> Iterator[tuple[Rows, Mixture]]:
+        rows = SharingRows(self.likelihood, self.link, group.cells, *self._rows(group.rows))
+        for some, block in rows.mixtures(None if targets is None else targets[group.rows]):
+            yield group.rows[some], block
+
+    def _own(self, group: Group) -> Iterator[tuple[Rows, Mixture]]:
+        size = max(1, _ENTRIES // group.cells.n_cells)
+        for start in range(0, len(group.rows), size):
+            rows = group.rows[start : start + size]
+            mean, var, exposure = self._rows(rows)
+            sight = OwnCells(mean, var, group.cells)
+            yield rows, Mixture(self.likelihood, self.link, sight, exposure)
+
+    def _rows(self, rows: Rows) -> tuple[Array, Array, Array | None]:
+        """Mean, variance and exposure of some of the rows."""
+        exposure = None if self.exposure is None else _some(self.exposure, rows)
+        return _some(self.latent_mean, rows), _some(self.latent_var, rows), exposure
 
 
 def _some(array: Array, rows: Rows) -> Array:

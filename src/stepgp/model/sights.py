@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp.cells import Grid, Hat
 from stepgp.cells.base import CellFamily
+from stepgp.cells.windows import columns
 from stepgp.links import Feature, Link
 from stepgp.model.rules import feature_levels
 
@@ -53,18 +54,20 @@ class Sight(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class SharedCells(Sight):
-    """The same cells for all rows."""
+    """Those near each row of cells that all rows share."""
 
     cells: CellFamily
+    near: Array
+    """Indices of consecutive cells of each row, (n, W)."""
 
     def masses(self) -> Array:
-        return self.cells.masses(self.mean, self.var)
+        return self.cells.masses(self.mean, self.var, self.near)
 
     def log_masses(self) -> Array:
-        return self.cells.log_masses(self.mean, self.var)
+        return self.cells.log_masses(self.mean, self.var, self.near)
 
     def levels(self, link: Link, feature: Feature) -> Array:
-        return like(feature_levels(self.cells, link, feature), self.mean)[None, :]
+        return columns(like(feature_levels(self.cells, link, feature), self.mean), self.near)
 
 
 @final
@@ -75,7 +78,7 @@ class OwnCells(Sight):
     Nothing is lost where μ is so large that neighbouring nodes are no different floats.
     """
 
-    standard: Hat
+    standard: CellFamily
     """Hats with the nodes t_k."""
 
     def masses(self) -> Array:
@@ -96,17 +99,16 @@ class OwnCells(Sight):
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Rows that see equally many cells, and how they do."""
+    """Rows with the cells that they share, or, where each has `own` ones, those of N(0, 1)."""
 
     rows: Rows
-    n_cells: int
-    see: Callable[[Array, Array], Sight]
-    """(mean, var) of some of these rows ↦ their sight."""
+    cells: CellFamily
+    own: bool
 
 
 def together(cells: CellFamily, n_rows: int) -> Iterator[Group]:
     """All rows with the same cells."""
-    yield _sharing(cells, np.arange(n_rows))
+    yield Group(np.arange(n_rows), cells, own=False)
 
 
 def apart(cells: CellFamily, mean: Array, var: Array) -> Iterator[Group]:
@@ -115,7 +117,9 @@ def apart(cells: CellFamily, mean: Array, var: Array) -> Iterator[Group]:
     A row that sees some of the cells (six deviations around its mean) sees them, and more of them
     as far as it needs: in powers of two, so that rows of like needs go together. A row that sees
     none of them has hats around its own mean, no wider than the narrowest of these cells while
-    that takes few thousand: far out only its own deviation matters.
+    that takes few thousand: far out only its own deviation matters. Where √v is so many widths
+    that it takes more, moments and quantiles are right to √v/256, but a density far narrower than
+    that shows the levels one by one.
     """
     deviation, width = np.sqrt(to_numpy(var)), cells.finest_width
     lowest, highest = (to_numpy(mean) + side * _SIGHT * deviation for side in (-1.0, 1.0))
@@ -124,27 +128,22 @@ def apart(cells: CellFamily, mean: Array, var: Array) -> Iterator[Group]:
     down, up = _doublings((low - lowest) / width), _doublings((highest - high) / width)
     for rows, reach in _alike(np.flatnonzero(~far), down, up):
         below, above = (0.0 if n < 0 else math.ldexp(width, n) for n in reach)
-        yield _sharing(cells.extended(low - below, high + above), rows)
+        yield Group(rows, cells.extended(low - below, high + above), own=False)
     fewest, most = math.log2(_FEWEST), math.log2(max(_USUAL, cells.n_cells // _SHARE))
     fineness = np.clip(_doublings(deviation / width), int(fewest), int(most))
     for rows, (doublings,) in _alike(np.flatnonzero(far), fineness):
-        yield _own(2**doublings, rows)
+        yield Group(rows, _standard_hats(2**doublings), own=True)
 
 
-def _sharing(cells: CellFamily, rows: Rows) -> Group:
-    return Group(rows, cells.n_cells, lambda mean, var: SharedCells(mean, var, cells))
-
-
-def _own(number: int, rows: Rows) -> Group:
-    """Hats with `number` nodes in a deviation."""
+def _standard_hats(number: int) -> Hat:
+    """For N(0, 1), with `number` nodes in a deviation."""
     even = np.arange(1.0, _EVEN * number + 1.0) / number
     n_growing = math.ceil(
         math.log1p((_TAIL - _EVEN) * number * (_GROWTH - 1.0)) / math.log(_GROWTH)
     )
     growing = _EVEN + np.cumsum(_GROWTH ** np.arange(1.0, n_growing + 1.0)) / number
     right = np.concatenate([even, growing])
-    standard = Hat(Grid(np.concatenate([-right[::-1], [0.0], right])))
-    return Group(rows, standard.n_cells, lambda mean, var: OwnCells(mean, var, standard))
+    return Hat(Grid(np.concatenate([-right[::-1], [0.0], right])))
 
 
 def _doublings(ratio: Floats) -> Rows:
