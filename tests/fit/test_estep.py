@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from stepgp._array.linalg import NotPositiveDefinite, factorise
+from stepgp.cells import Grid, Hat
 from stepgp.fit.estep import EStep, e_step
+from stepgp.kernels import RBF
+from stepgp.likelihoods import Poisson
+from stepgp.links import Softplus
+from stepgp.model import ConstantMean
 from stepgp.model.posterior import Posterior, Sites, posterior_of
 from stepgp.model.rowpass import Model, row_pass
+from stepgp.model.rules import CellRule
 from stepgp.rows import MemoryRows
 from tests.fit.problems import converged, prior_state, rows_of
 from tests.model.scenes import SCENES, Scene
@@ -192,3 +198,17 @@ def test_a_start_that_is_no_posterior_is_a_named_failure() -> None:
             Sites(np.zeros(n), -2.0 * np.eye(n), factor),
             tolerance=1e-6,
         )
+
+
+def test_a_prior_that_reaches_over_a_kink_is_left() -> None:
+    """Counts of a million through softplus, f = 1e6 ± 4e5 a priori: below zero log p falls by a
+    million nats a unit, and the sites that this asks for are too precise for any posterior."""
+    X = np.linspace(-1.7, 1.7, 200)[:, None]
+    y = np.random.default_rng(1).poisson(1e6 * np.exp(np.sin(1.7 * X[:, 0]))).astype(float)
+    kernel = RBF(variance=2.1e11).for_features(1)
+    cells = CellRule(Hat(Grid.uniform(-2.4e6, 4.8e6, 4_000, "midpoint")))
+    model = Model(kernel, ConstantMean(1.2e6), Poisson(), Softplus(), cells, X[::7])
+    rows, start = MemoryRows(X, y), prior_state(model).sites
+    before = elbo(rows, model, posterior_of(start))
+    after = e_step(rows, model, start, tolerance=1e-3, damped=True, max_passes=40).elbo
+    assert after > before + 0.99 * abs(before)

@@ -12,6 +12,9 @@ from stepgp.model.rowpass import Model, RowSums, row_pass
 from stepgp.rows.memory import MemoryRows
 
 _SMALLEST_STEP = 2.0**-6
+_TINIEST_STEP = 2.0**-30
+"""As little as is tried where larger steps leave no posterior: sites that the prior asks for may be
+far too precise, as where it reaches over a kink of log p that the posterior stays away from."""
 _FIRST_STEP = 0.3
 _FALL = 1e-9
 """An ELBO may fall by this much a row: rounding, not a bad step."""
@@ -101,15 +104,18 @@ def e_step(
 def _advance(good: EStep, step: float) -> tuple[float, Posterior]:
     """q moved by `step` towards the sites of its rows; halved until that is a posterior.
 
-    Where even 2⁻⁶ of the step leaves none, q itself: the state is as good as it gets.
+    A step below 2⁻⁶ on arrival has lowered the ELBO ever since: then q itself, as good as it gets.
     """
     proposed = good.rows.sites.whitened(good.q.factor)
     if np.isfinite(proposed.linear).all() and np.isfinite(proposed.quadratic).all():
-        while step >= _SMALLEST_STEP:
+        tried = step if step >= _SMALLEST_STEP else 0.0
+        while tried >= _TINIEST_STEP:
             try:
-                return step, posterior_of(good.q.sites.towards(proposed, step))
+                onward = posterior_of(good.q.sites.towards(proposed, tried))
             except NotPositiveDefinite:
-                step *= 0.5
+                tried *= 0.5
+            else:
+                return max(tried, _SMALLEST_STEP), onward
     return step, good.q
 
 
