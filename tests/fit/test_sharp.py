@@ -7,13 +7,14 @@ import pytest
 from scipy import stats
 
 from stepgp._array import Floats
-from stepgp.fit import Fit, Outcome, fit_rows
+from stepgp.fit import Fit, Outcome, fit_rows, resolution, stages
 from stepgp.likelihoods import Gaussian, Likelihood, Poisson, StudentT
 from stepgp.links import Exp, Identity, Link, Softplus
 from stepgp.model import MixturePredictive
 from stepgp.model.posterior import marginals
 from stepgp.rows import MemoryRows
-from tests.fit.problems import options, prior
+from tests.fit.problems import converged, options, prior, rows_of
+from tests.model.scenes import scene
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(100)
 WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -100,3 +101,31 @@ def test_too_few_cells_are_said() -> None:
     assert given.diagnostics.outcome is not Outcome.CELLS_TOO_COARSE
     assert given.diagnostics.resolution is not None
     assert abs(given.diagnostics.resolution.change) > 0.01
+
+
+def test_cells_that_stay_too_coarse_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolution, "FINEST", 512)
+    monkeypatch.setattr(stages, "FINEST", 512)
+    X, f = waves(200, 1)
+    y = f + 1e-3 * np.random.default_rng(3).standard_t(5.0, 200)
+    fit = fitted(X, y, StudentT(1e-3, 5.0), Identity())
+    assert fit.diagnostics.outcome is Outcome.CELLS_TOO_COARSE
+
+
+def test_many_cells_reach_every_row() -> None:
+    """Beyond the usual number there is no core: all rows get cells of one width, as fine as ten
+    times the tolerance asks for; below it as fine as the tolerance itself."""
+    made = scene(StudentT(1e-3, 5.0), Identity())
+    step = converged(rows_of(made), made.model).e_step
+    spread = step.rows.spread
+    cells = resolution.even_hats(spread.lowest, spread.highest, 200)
+
+    def widths(change: float) -> Floats:
+        found = resolution.Resolution(change, change, change, 0.0)
+        finer = resolution.adapted(cells, made.model, step, found, enough=1e-4, n_cells=None)
+        assert finer is not None
+        points = np.linspace(spread.lowest, spread.highest, 50)[1:-1]
+        return finer.widths_at(points) / cells.cell_width
+
+    np.testing.assert_allclose(widths(0.5), np.sqrt(0.5 * 1e-3 / 0.5), rtol=0.02)
+    assert np.min(widths(1.5e-4)) == pytest.approx(np.sqrt(0.5 / 1.5), rel=0.02)
