@@ -11,7 +11,7 @@ TORCH := torch==2.13.0
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n 2 --durations=10
 
-.PHONY: setup demo test test-all lint format bench torch lock clean
+.PHONY: setup demo test test-slow test-all lint format bench torch lock clean
 
 setup: $(SETUP)
 
@@ -30,6 +30,10 @@ demo: setup
 # Everything but the tests marked slow.
 test: setup
 	$(PYTEST) -m "not slow"
+
+# Only those: restarts from everywhere, the demo.
+test-slow: setup
+	$(PYTEST) -m slow
 
 test-all: setup
 	$(PYTEST)

@@ -12,9 +12,9 @@ from sklearn.model_selection import KFold
 
 from stepgp._array.linalg import NotPositiveDefinite
 from stepgp.cells import Grid, Indicator
-from stepgp.fit import fit_rows
+from stepgp.fit import Fit, fit_rows
 from stepgp.fit.estep import e_step
-from stepgp.kernels import RBF
+from stepgp.kernels import RBF, Ard
 from stepgp.likelihoods import Bernoulli
 from stepgp.links import Sigmoid
 from stepgp.model import ZeroMean
@@ -37,10 +37,23 @@ def banana(data_folder: Path) -> MemoryRows:
     return MemoryRows(Standardisation.of(X, None).forward(X), (table[train, 2] > 0).astype(float))
 
 
+def fit_from(rows: MemoryRows, ard: Ard, Z: np.ndarray, shift: float = 0.0) -> Fit:
+    """The paper's preset from kernel parameters that far from the default ones."""
+    kernel = RBF(ard=ard).for_features(2)
+    kernel = kernel.with_params(kernel.params + shift)
+    chosen = prior(Bernoulli(), Sigmoid(), kernel=kernel, mean_function=ZeroMean())
+    return fit_rows(rows, chosen, options(10, inducing=Z.copy(), cells=CELLS))
+
+
 @pytest.mark.parametrize("ard", [False, "shrunk"])
-def test_a_fit_ends_where_it_should(banana: MemoryRows, ard: bool) -> None:
-    chosen = prior(Bernoulli(), Sigmoid(), kernel=RBF(ard=ard), mean_function=ZeroMean())
-    fit = fit_rows(banana, chosen, options(10, inducing=banana.X[:10].copy(), cells=CELLS))
+def test_a_fit_ends_where_it_should(banana: MemoryRows, ard: Ard) -> None:
+    """Within .01 nats a row of the best of starts elsewhere, which is not bad either."""
+    fit = fit_from(banana, ard, banana.X[:10])
+    generator = np.random.default_rng(0)
+    others = [
+        fit_from(banana, ard, generator.permutation(banana.X)[:10], shift) for shift in (-0.7, 0.7)
+    ]
+    assert fit.objective > max(other.objective for other in others) - 0.01
     assert fit.elbo > -0.27
     assert fit.diagnostics.outcome.is_sound
     assert fit.diagnostics.restarts == 0

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 from stepgp.fit import Fit, Options, Prior, fit_rows
-from stepgp.kernels import RBF, Kernel
+from stepgp.kernels import RBF, Ard, Kernel
 from stepgp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
 from stepgp.links import Exp, Identity, Link, Sigmoid
 from stepgp.model import ConstantMean
-from stepgp.rows import MemoryRows
 from tests.fit.problems import drawn
 
-N_INDUCING = 15
+N_INDUCING = 40
+"""Enough that it is not their places that decide: of 15 placed at random some stay at a local
+optimum, up to .05 nats a row below the best."""
 NEAR = 0.01
 """Nats a row below the best."""
+N_STARTS = 13
+"""For each of four likelihoods on each of four data sets: 208 in all."""
 
 PROBLEMS: dict[str, tuple[Likelihood, Link]] = {
     "bernoulli": (Bernoulli(), Sigmoid()),
@@ -23,22 +26,27 @@ PROBLEMS: dict[str, tuple[Likelihood, Link]] = {
     "gaussian": (Gaussian(), Identity()),
     "student": (StudentT(), Identity()),
 }
+DATA: dict[int, Ard] = {21: False, 22: "shrunk", 23: False, 24: True}
+"""Seeds of data sets of 150 rows, and the lengthscales that they are fitted with."""
+each_problem = pytest.mark.parametrize("name", PROBLEMS)
+each_data = pytest.mark.parametrize("data", DATA)
 
 
-def random_start(
-    rows: MemoryRows, likelihood: Likelihood, link: Link, seed: int, n_chosen: int | None = None
-) -> Fit:
-    """Kernel parameters within two deviations of their prior; inducing inputs drawn anywhere, or
-    as many as wanted chosen by the library."""
+def random_start(name: str, data: int, seed: int, *, chosen: bool = False) -> Fit:
+    """Kernel parameters up to a factor of 9.5 from the default ones, inducing inputs drawn
+    anywhere, or chosen by the library."""
+    likelihood, link = PROBLEMS[name]
+    rows = drawn(likelihood, link, n_rows=150, seed=data)
     generator = np.random.default_rng(seed)
-    kernel: Kernel = RBF(ard=False).for_features(2)
-    centre = np.array([0.5 * np.log(2.0) + 0.7, 0.0])
-    start = centre + 1.5 * generator.uniform(-1.5, 1.5, size=2)
-    chosen = Prior(kernel.with_params(start), ConstantMean(), likelihood.initial(rows.y), link)
-    if n_chosen is not None:
-        return fit_rows(rows, chosen, Options(n_chosen, seed=seed))
+    kernel: Kernel = RBF(ard=DATA[data]).for_features(2)
+    away = 2.25 * generator.uniform(-1.0, 1.0, size=len(kernel.params))
+    start = Prior(
+        kernel.with_params(kernel.params + away), ConstantMean(), likelihood.initial(rows.y), link
+    )
+    if chosen:
+        return fit_rows(rows, start, Options(N_INDUCING, seed=seed))
     Z = generator.normal(size=(N_INDUCING, 2))
-    return fit_rows(rows, chosen, Options(N_INDUCING, inducing=Z))
+    return fit_rows(rows, start, Options(N_INDUCING, inducing=Z))
 
 
 def assert_near_the_best(fits: list[Fit]) -> None:
@@ -49,26 +57,21 @@ def assert_near_the_best(fits: list[Fit]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_random_starts_end_near_the_best(name: str) -> None:
-    """50 starts for each likelihood, 200 in all."""
-    likelihood, link = PROBLEMS[name]
-    rows = drawn(likelihood, link, n_rows=150, seed=21)
-    assert_near_the_best([random_start(rows, likelihood, link, seed) for seed in range(50)])
+@each_data
+@each_problem
+def test_random_starts_end_near_the_best(name: str, data: int) -> None:
+    assert_near_the_best([random_start(name, data, seed) for seed in range(N_STARTS)])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("data", [21, 22, 23, 24])
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_random_starts_on_more_data(name: str, data: int) -> None:
-    """13 starts on each of 16 data sets, with inducing inputs as a user gets them."""
-    likelihood, link = PROBLEMS[name]
-    rows = drawn(likelihood, link, n_rows=150, seed=data)
-    assert_near_the_best([random_start(rows, likelihood, link, seed, 40) for seed in range(13)])
+@each_data
+@each_problem
+def test_random_kernels_with_chosen_inducing_inputs(name: str, data: int) -> None:
+    """As a user gets them."""
+    fits = [random_start(name, data, seed, chosen=True) for seed in range(N_STARTS)]
+    assert_near_the_best(fits)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@each_problem
 def test_a_few_random_starts(name: str) -> None:
-    likelihood, link = PROBLEMS[name]
-    rows = drawn(likelihood, link, n_rows=150, seed=21)
-    assert_near_the_best([random_start(rows, likelihood, link, seed) for seed in range(3)])
+    assert_near_the_best([random_start(name, 21, seed) for seed in (0, 7, 9)])

@@ -33,6 +33,9 @@ Rough ones do where one step more is all that is wanted; where gradients are to 
 end, an error in them looks like a summit, and a pass or two more are cheaper than the lines
 searched in vain.
 """
+_STEEP, _STUBBORN = 0.01, 3
+"""Where a run ends on a slope of that many nats a row, the next has so many times the patience: in
+a narrow valley, as beside two inducing inputs that nearly coincide, steps are short at first."""
 _OUTCOMES = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
 
 
@@ -96,6 +99,15 @@ class _Accepted:
         self.forget()
         return found
 
+    @property
+    def slope(self) -> float:
+        """Length of the gradient, without what points beyond a bound."""
+        low, high = parameter_bounds(self.evaluation.state.model).T
+        gradient = self.evaluation.gradient
+        upwards = np.where(self.theta < high, np.maximum(gradient, 0.0), 0.0)
+        downwards = np.where(self.theta > low, np.minimum(gradient, 0.0), 0.0)
+        return float(np.linalg.norm(upwards + downwards))
+
     def forget(self) -> None:
         """Whatever was tried from here."""
         self.trials, self.refused = {}, 0
@@ -116,7 +128,8 @@ def climb(
 
     A run ends when `patience` iterations in a row, or one point more than that along one line,
     gain less than `tolerance`: one alone may be a poor step. Of more `runs` than one, each starts
-    again with an empty memory and finer E-steps, until one has nothing to add.
+    again with an empty memory and finer E-steps, until one has nothing to add; on a slope with
+    more patience, and whatever the last one added.
 
     Every evaluation starts its E-step from the last accepted state, never from a refused one, so
     the objective is a function of θ as long as no step is accepted.
@@ -138,20 +151,21 @@ def climb(
     accepted = _Accepted(parameters_of(start.model), first)
     history: list[Progress] = []
 
-    def run(precision: Precision, max_iter: int) -> Outcome:
+    def run(precision: Precision, max_iter: int, patience: int) -> Outcome:
         return _run(rows, accepted, precision, max_iter, tolerance, patience, journal, history)
 
-    outcome = run(precision, max_iter)
+    outcome = run(precision, max_iter, patience)
     gained = np.inf
     for _ in range(runs - 1):
         left = max_iter - len(history)
-        if left <= 0 or gained < patience * tolerance:
+        steep = accepted.slope > _STEEP
+        if left <= 0 or (gained < patience * tolerance and not steep):
             break
         state, before = accepted.evaluation.state, accepted.evaluation.objective
         precision = _precision(_FINE, tolerance)
         again = evaluate(rows, state.model, state, precision, max_passes=40)
         accepted.evaluation = journal.evaluated(again)
-        outcome = run(precision, left)
+        outcome = run(precision, left, _STUBBORN * patience if steep else patience)
         gained = accepted.evaluation.objective - before
     stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0
     return Climb(accepted.evaluation, outcome, stopped_by_kernel, tuple(history))

@@ -109,6 +109,9 @@ def fit_rows(
         raise NotPositiveDefinite(f"The fit failed: {Outcome.NO_POSTERIOR.message}")
     best = max(fits, key=lambda fit: fit.objective)
     outcome = best.diagnostics.outcome
+    # The constant comes for free, q(u) is learnt. By Laplace's method ½ log|B| is what a model
+    # with this kernel pays for that, were its mean the constant: much where the data leave little
+    # doubt on f, as huge exposures do.
     if _lead(best, constant, weight) + 0.5 * best.q.log_det_precision < 0.0:
         outcome = Outcome.WORSE_THAN_CONSTANT
     return replace(best, diagnostics=replace(best.diagnostics, outcome=outcome, restarts=1))
@@ -117,10 +120,7 @@ def fit_rows(
 def _lead(fit: Fit, constant: Constant, weight: float) -> float:
     """Nats by which a fit is better than the best constant, a little forgiven.
 
-    Like with like: both with the prior of the likelihood's parameters. Not so yet that q(u) is
-    paid for and the constant is not: ½ log|B| is what a model with this kernel would pay, were
-    its mean the constant (Laplace's method). It is much where the data leave little doubt on f,
-    as huge exposures do.
+    Like with like: both with the prior of the likelihood's parameters.
     """
     reached = weight * fit.elbo + fit.model.likelihood.log_prior()
     return reached - constant.log_joint(weight) + _SLACK * weight + _PRICE
