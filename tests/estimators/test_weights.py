@@ -82,7 +82,7 @@ def test_scale_of_weights_is_the_amount_of_data() -> None:
         for weight in (1.0, 100.0)
     )
     assert np.mean(heavy.latent(X)[1]) < 0.05 * np.mean(light.latent(X)[1])
-    sure = classifier().fit(X, BINARY, sample_weight=100.0)
+    sure = classifier(max_iter=400).fit(X, BINARY, sample_weight=100.0)
     assert np.min(sure.predict_proba(X).max(axis=1)) > np.min(
         classifier().fit(X, BINARY).predict_proba(X).max(axis=1)
     )
