@@ -118,11 +118,11 @@ def test_bounds_are_a_factor_of_a_thousand() -> None:
     np.testing.assert_allclose(np.exp(kernel.bounds), [[2e-3, 2e3], [1e-3, 1e3]], rtol=1e-13)
 
 
-def test_bounds_of_deviations_are_six_prior_sd() -> None:
+def test_bounds_of_deviations_are_ten_prior_sd() -> None:
     kernel = RBF([1.0, 2.0]).for_features(2)
     lengthscales = kernel.bounds[:3]
-    np.testing.assert_allclose(lengthscales[1:, 1] - kernel.params[1:3], 6.0, rtol=1e-13)
-    np.testing.assert_allclose(kernel.params[1:3] - lengthscales[1:, 0], 6.0, rtol=1e-13)
+    np.testing.assert_allclose(lengthscales[1:, 1] - kernel.params[1:3], 10.0, rtol=1e-13)
+    np.testing.assert_allclose(kernel.params[1:3] - lengthscales[1:, 0], 10.0, rtol=1e-13)
 
 
 @pytest.mark.parametrize("ard", [False, True, "shrunk"])

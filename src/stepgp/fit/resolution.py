@@ -146,7 +146,7 @@ def adapted(
     span = visible_range(model, step)
     if n_cells is not None:
         return even_hats(*span, n_cells)
-    core, finest = spread.core(_CORE), finest_width(cells)
+    core, finest = spread.core(_CORE), cells.finest_width
 
     def wanted(change_left: float) -> float:
         return finest * min(1.0, float(np.sqrt(0.5 * change_left / max(change, 1e-300))))
@@ -157,11 +157,6 @@ def adapted(
     if wanted(dearer) >= usual:
         return graded_hats(core, span, usual)
     return graded_hats((spread.lowest, spread.highest), span, wanted(dearer))
-
-
-def finest_width(cells: CellFamily) -> float:
-    """The smallest distance of neighbouring nodes, those of the two unbounded cells left out."""
-    return float(np.min(np.diff(cells.nodes)[1:-1]))
 
 
 def visible_range(model: Model, step: EStep) -> tuple[float, float]:
@@ -183,7 +178,7 @@ def predictive_cells(model: Model, step: EStep, trained: CellFamily | None) -> C
     core = step.rows.spread.core(_CORE)
     width = (core[1] - core[0]) / USUAL
     if trained is not None:
-        width = finest_width(trained)
+        width = trained.finest_width
     # Two of them are the unbounded ones.
     number = 2.0 + np.ceil((high - low) / max(width, 1e-300))
     return even_hats(low, high, int(np.clip(number, COARSEST, _MOST)))

@@ -17,7 +17,6 @@ from stepgp.fit.options import Options, Prior
 from stepgp.fit.outcome import Outcome
 from stepgp.fit.resolution import (
     Resolution,
-    finest_width,
     predictive_cells,
     refined_for_predictions,
     resolution_of,
@@ -189,7 +188,7 @@ def _cells_of(
         return cells, resolution
     if given is not None:
         return cells, resolution or resolution_of(rows, model, cells, step.q)
-    if trained is not None and finest_width(cells) <= _AS_FINE * finest_width(trained):
+    if trained is not None and cells.finest_width <= _AS_FINE * trained.finest_width:
         return cells, resolution
     cells, own = refined_for_predictions(rows, model, step.q, cells)
     return cells, resolution or own
