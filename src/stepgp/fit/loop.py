@@ -26,7 +26,7 @@ _REFUSED = 1e3
 """What the optimiser is told where a model cannot be evaluated: it steps back."""
 _FIRST_STEP = 0.25
 """Length of the first step in θ, and the most for that of a later run."""
-_ROUGH, _CAREFUL, _FINE = (0.1, 0.01), (0.03, 0.001), (0.01, 0.0003)
+_ROUGH, _CAREFUL, _FINE = (0.1, 0.01), (0.03, 0.001), (0.003, 0.0001)
 """What an E-step may leave out: shares of the tolerance and of the change since the accepted θ.
 
 Rough ones do where one step more is all that is wanted; where gradients are to be followed to the
