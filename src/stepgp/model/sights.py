@@ -125,10 +125,14 @@ def apart(cells: CellFamily, mean: Array, var: Array) -> Iterator[Group]:
     lowest, highest = (to_numpy(mean) + side * _SIGHT * deviation for side in (-1.0, 1.0))
     low, high = cells.span
     far = (highest <= low) | (lowest >= high)
-    down, up = _doublings((low - lowest) / width), _doublings((highest - high) / width)
+    # A row that crosses an end needs what eᶠ or an outlier may weigh beyond it.
+    further = (_TAIL - _SIGHT) * deviation
+    below = np.where(lowest < low, low - lowest + further, 0.0)
+    above = np.where(highest > high, highest - high + further, 0.0)
+    down, up = _doublings(below / width), _doublings(above / width)
     for rows, reach in _alike(np.flatnonzero(~far), down, up):
-        below, above = (0.0 if n < 0 else math.ldexp(width, n) for n in reach)
-        yield Group(rows, cells.extended(low - below, high + above), own=False)
+        left, right = (0.0 if n < 0 else math.ldexp(width, n) for n in reach)
+        yield Group(rows, cells.extended(low - left, high + right), own=False)
     fewest, most = math.log2(_FEWEST), math.log2(max(_USUAL, cells.n_cells // _SHARE))
     fineness = np.clip(_doublings(deviation / width), int(fewest), int(most))
     for rows, (doublings,) in _alike(np.flatnonzero(far), fineness):
