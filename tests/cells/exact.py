@@ -41,7 +41,7 @@ def slopes(cells: CellFamily, mean: float, var: float) -> list[tuple[Decimal, De
         found: list[tuple[Decimal, Decimal]] = []
         for own in shape(cells).pieces(cells):
             parts = [_slopes(piece, centre, deviation) for piece in own]
-            found.append((sum(p[0] for p in parts), sum(p[1] for p in parts)))  # type: ignore[arg-type]
+            found.append((sum(p[0] for p in parts), sum(p[1] for p in parts)))
         return found
 
 

@@ -60,7 +60,7 @@ def test_near_is_nine_deviations_and_more_where_it_weighs() -> None:
 
     def seen(weighs: object) -> tuple[np.ndarray, np.ndarray]:
         low, high = np.empty(50), np.empty(50)
-        for rows, near in near_cells(nodes, mean, var, weighs):  # type: ignore[arg-type]
+        for rows, near in near_cells(nodes, mean, var, weighs):
             np.testing.assert_array_equal(np.diff(near, axis=1), 1)
             low[rows], high[rows] = nodes[near[:, 0]], nodes[near[:, -1]]
         return low, high

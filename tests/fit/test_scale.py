@@ -119,7 +119,7 @@ def test_counts_of_any_size_fit_through_any_link() -> None:
     _, reference = diagnostics(MemoryRows((X - 3.0) / 1.7, y), Poisson(), Exp())
     assert found.outcome.is_sound
     assert elbo > reference - 0.1
-    assert abs(found.resolution.change) < 1e-3  # type: ignore[union-attr]
+    assert abs(found.resolution.change) < 1e-3
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -55,7 +55,7 @@ def test_narrow_noise_stays_narrow(name: str, noise: float) -> None:
     errors = noise * np.random.default_rng(3).standard_t(5.0, (2, 200))
     fit = fitted(X, f + offset + errors[0], likelihood, link)
     assert fit.diagnostics.outcome.is_sound
-    assert abs(fit.diagnostics.resolution.change) < 2e-3  # type: ignore[union-attr]
+    assert abs(fit.diagnostics.resolution.change) < 2e-3
     ours, std, exact, exact_std = both(fit, link, X_new, f_new + offset + errors[1])
     assert np.mean(ours) == pytest.approx(np.mean(exact), abs=0.02)
     np.testing.assert_allclose(std, exact_std, rtol=0.05)
@@ -67,7 +67,7 @@ def test_learnt_noise_is_not_held_up_by_the_cells() -> None:
     y = f + 0.005 * np.random.default_rng(3).standard_normal(200)
     fit = fitted(X, y, StudentT(), Identity())
     assert fit.diagnostics.outcome.is_sound
-    assert fit.model.likelihood.value("scale") < 0.008  # type: ignore[attr-defined]
+    assert fit.model.likelihood.value("scale") < 0.008
 
 
 def test_large_counts() -> None:

@@ -62,9 +62,9 @@ def e_step(
     or a `share` of the change against `reference`, the ELBO of the last accepted θ.
 
     The gain of a step is predicted as KL(q‖q_new), exact where the likelihood is Gaussian, so
-    convergence is known before the pass that would confirm it. A step that lowers the ELBO, or
-    leaves no posterior, is halved, down to 2⁻⁶; then the last good state is returned. `damped`
-    starts with ρ = 0.3 until the ELBO has risen once.
+    convergence is known before the pass that would confirm it. A step that lowers the ELBO is
+    halved, down to 2⁻⁶, one that leaves no posterior down to 2⁻³⁰; then the last good state is
+    returned. `damped` starts with ρ = 0.3 until the ELBO has risen once.
 
     The rows' sums come with a `gradient` if asked for, and with the q that they belong to. Else the
     last step is taken without the pass that would test it, and the ELBO is the predicted one.

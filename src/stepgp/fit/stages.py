@@ -100,8 +100,9 @@ def climb_in_stages(
     state = summit.run.evaluation.state
     for stage in later:
         settled = _yet_to_learn(summit) < options.tolerance
-        ratio = rows.head(stage.n_rows).total_weight / subset.total_weight
-        subset, before = rows.head(stage.n_rows), summit
+        larger, before = rows.head(stage.n_rows), summit
+        ratio = larger.total_weight / subset.total_weight
+        subset = larger
         state = replace(state, sites=state.sites.rescaled(ratio))
         if len(state.model.inducing) < len(inducing) and stage.n_rows >= _LARGE:
             state = moved_to(state, inducing=inducing)

@@ -83,7 +83,7 @@ class Mixture:
         return terms
 
     def means(self) -> Array:
-        """E(y | e_i g_k), (n, W), or (1, K) for all cells without exposure."""
+        """E(y | e_i g_k), (n, W)."""
         return self.likelihood.mean(self._levels())
 
     def cdf(self, y: Floats) -> Floats:
@@ -94,7 +94,7 @@ class Mixture:
     def quantile(self, p: float) -> Floats:
         """The smallest y with cdf(y) ≥ p."""
         masses = to_numpy(self.sight.masses())
-        levels = np.broadcast_to(to_numpy(self._levels()), masses.shape)
+        levels = to_numpy(self._levels())
 
         def cdf(y: Floats, rows: npt.NDArray[np.intp]) -> Floats:
             return np.sum(masses[rows] * self.likelihood.cdf(y[:, None], levels[rows]), axis=1)
@@ -109,11 +109,11 @@ class Mixture:
         cells = np.empty(draws.shape, dtype=np.intp)
         for row, cumulated in enumerate(total):
             cells[row] = np.searchsorted(cumulated, draws[row])
-        levels = np.broadcast_to(to_numpy(self._levels()), total.shape)
+        levels = to_numpy(self._levels())
         return self.likelihood.sample(np.take_along_axis(levels, cells, axis=1), generator)
 
     def _levels(self) -> Array:
-        """e_i g_k, (n, K), or (1, K) without exposure."""
+        """e_i g_k, (n, W)."""
         levels = self.sight.levels(self.link, Feature.VALUE)
         return levels if self.exposure is None else levels * self.exposure[:, None]
 

@@ -48,7 +48,7 @@ class Sight(ABC):
 
     @abstractmethod
     def levels(self, link: Link, feature: Feature) -> Array:
-        """The feature of every cell's level, (1, K) or (n, K)."""
+        """The feature of every cell's level, (n, K)."""
 
 
 @final
