@@ -129,3 +129,27 @@ def test_what_was_given_fixed_or_fitted_is_not_amplified() -> None:
         assert resolved.amplified(1e6) == resolved
     free = RBF(variance=Positive(prior=None)).for_features(2).amplified(1e6)
     assert free.variance.values == pytest.approx(1e6)
+
+
+@pytest.mark.parametrize("kernel", DEFAULTS, ids=repr)
+def test_shortened_sees_distances_larger(kernel: Kernel) -> None:
+    """k(a/factor) where there are lengthscales, in the same room: what a fit starts from."""
+    resolved = kernel.for_features(2)
+    moved = resolved.shortened(9.0)
+    np.testing.assert_array_equal(moved.bounds, resolved.bounds)
+    away = resolved.params - moved.params
+    is_level = ["log_lengthscale" in name for name in resolved.param_names]
+    np.testing.assert_allclose(away, np.where(is_level, np.log(9.0), 0.0), atol=1e-12)
+    assert resolved.shortened(1.0) == resolved
+
+
+def test_given_lengthscales_are_not_shortened() -> None:
+    fitted = RBF().for_features(2)
+    given = [RBF(2.0), RBF(Positive(fixed=True)), RBF(Positive(prior=LogNormal(0.0, 1.0)))]
+    for kernel in (*given, fitted.with_params(fitted.params + 0.1)):
+        resolved = kernel.for_features(2)
+        assert resolved.shortened(9.0) == resolved
+    each = RBF(ard=True).for_features(2)
+    np.testing.assert_allclose(
+        each.lengthscale.values / 9.0, each.shortened(9.0).lengthscale.values
+    )

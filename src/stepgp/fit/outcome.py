@@ -26,7 +26,7 @@ class Outcome(Enum):
         "check for targets far outside what the likelihood expects, or try another link",
     )
     WORSE_THAN_CONSTANT = (
-        "two starts ended below the best model that ignores X",
+        "every start ended below the best model that ignores X",
         "the inputs may carry no information on y; try another kernel or more inducing inputs",
     )
     AT_A_BOUND = (

@@ -22,6 +22,7 @@ from stepgp.fit.resolution import (
     resolution_of,
 )
 from stepgp.fit.scale import Start, start_of
+from stepgp.fit.screen import starts_of
 from stepgp.fit.stages import Summit, climb_in_stages
 from stepgp.fit.start import Constant, best_constant
 from stepgp.model.fitted import predicts_gaussian
@@ -33,7 +34,7 @@ from stepgp.rows.memory import MemoryRows
 
 _SLACK, _PRICE = 1e-3, 5.0
 """A fit may end this many nats a row, and this many in all, below the best constant: q(u) has
-its price."""
+its price. One that is not at least that price above it has found next to nothing."""
 _PRESSES = 0.01
 """Nats a row that a parameter at a bound would gain by going on as far as its unit, to first
 order."""
@@ -60,6 +61,7 @@ class Diagnostics:
     constant_log_prob: float
     """Log-likelihood per unit of weight of the best model that ignores X."""
     restarts: int
+    """Further starts that were made because the first found next to nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,43 +88,45 @@ def fit_rows(
 ) -> Fit:
     """Fit all hyperparameters and q(u) to the rows; BLAS keeps to one thread meanwhile.
 
-    A fit that ends below the best constant starts once more, from other inducing inputs and
-    shorter lengthscales. It has failed where both do, by more than q(u) must cost.
+    A fit that is hardly better than the best constant starts again, from other inducing inputs and
+    the lengthscales that come next, until one is or none is left; the best counts. It has failed
+    where that is below the constant by more than q(u) must cost.
     """
     journal = Journal(report)
     with blockwise():
         constant = best_constant(rows, prior.likelihood, prior.link)
         start = start_of(rows, prior.likelihood, prior.link, constant.level)
-        weight, fits = rows.total_weight, list[Fit]()
-        for attempt in range(2):
+        weight, fits, attempt = rows.total_weight, list[Fit](), 0
+        for attempt in range(len(starts_of(prior.kernel))):
             model = _first_model(rows, prior, start, options, attempt)
             try:
-                summit = climb_in_stages(rows, model, start, options, journal)
+                summit = climb_in_stages(rows, model, start, options, journal, attempt=attempt)
             except NotPositiveDefinite:
                 continue
-            fit = _fit_of(summit, rows, options, constant.log_prob, restarts=attempt)
-            if _lead(fit, constant, weight) >= 0.0:
-                return fit
-            fits.append(fit)
+            fits.append(_fit_of(summit, rows, options, constant.log_prob))
+            if _lead(fits[-1], constant, weight) >= _PRICE:
+                break
     if not fits:
         raise NotPositiveDefinite(f"The fit failed: {Outcome.NO_POSTERIOR.message}")
     best = max(fits, key=lambda fit: fit.objective)
     outcome = best.diagnostics.outcome
+    allowed = _SLACK * weight + _PRICE
     # The constant comes for free, q(u) is learnt. By Laplace's method ½ log|B| is what a model
     # with this kernel pays for that, were its mean the constant: much where the data leave little
     # doubt on f, as huge exposures do.
-    if _lead(best, constant, weight) + 0.5 * best.q.log_det_precision < 0.0:
+    if _lead(best, constant, weight) + allowed + 0.5 * best.q.log_det_precision < 0.0:
         outcome = Outcome.WORSE_THAN_CONSTANT
-    return replace(best, diagnostics=replace(best.diagnostics, outcome=outcome, restarts=1))
+    found = replace(best.diagnostics, outcome=outcome, restarts=attempt)
+    return replace(best, diagnostics=found)
 
 
 def _lead(fit: Fit, constant: Constant, weight: float) -> float:
-    """Nats by which a fit is better than the best constant, a little forgiven.
+    """Nats by which a fit is better than the best constant.
 
     Like with like: both with the prior of the likelihood's parameters.
     """
     reached = weight * fit.elbo + fit.model.likelihood.log_prior()
-    return reached - constant.log_joint(weight) + _SLACK * weight + _PRICE
+    return reached - constant.log_joint(weight)
 
 
 def _first_model(
@@ -130,9 +134,6 @@ def _first_model(
 ) -> Model:
     """The model at its starting parameters; its cells, if it needs any, come later."""
     kernel = prior.kernel.amplified(start.spread**2)
-    if attempt:
-        lowest, _ = kernel.bounds.T
-        kernel = kernel.with_params(np.maximum(kernel.params - attempt, lowest))
     inducing = options.inducing
     if isinstance(inducing, str):
         inducing = choose_inducing(
@@ -152,8 +153,6 @@ def _fit_of(
     rows: MemoryRows,
     options: Options,
     constant_log_prob: float,
-    *,
-    restarts: int,
 ) -> Fit:
     step, model = summit.run.evaluation.e_step, summit.run.evaluation.state.model
     cells, resolution = _cells_of(summit, rows, options)
@@ -171,7 +170,7 @@ def _fit_of(
             n_cells=None if summit.cells is None else summit.cells.n_cells,
             resolution=resolution,
             constant_log_prob=constant_log_prob,
-            restarts=restarts,
+            restarts=0,
         ),
     )
 

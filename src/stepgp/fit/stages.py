@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stepgp._array.linalg import NotPositiveDefinite
 from stepgp._array.namespace import to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.fit.journal import Journal, Progress
@@ -22,11 +23,13 @@ from stepgp.fit.resolution import (
     resolution_of,
 )
 from stepgp.fit.scale import Start
+from stepgp.fit.screen import ranked, starts_of
 from stepgp.model.inducing import kmeans
 from stepgp.model.rowpass import Model
 from stepgp.model.rules import CellRule, ClosedForm, check_levels, has_closed_form
 from stepgp.rows.memory import MemoryRows
 
+_SCREENED = 1_024
 _SUBSETS = (1_024, 4_096, 24_576)
 _LARGE = 8_192
 """Rows from which on subsets are climbed first. Fewer are climbed at once: that is quick enough,
@@ -77,11 +80,14 @@ def climb_in_stages(
     start: Start,
     options: Options,
     journal: Journal,
+    *,
+    attempt: int,
 ) -> Summit:
     """Climb on a few rows with a few inducing inputs, then on more, then on all.
 
     Each stage starts from the state before: its sites are moved to the new inducing inputs and
-    scaled to the new number of rows. Hyperparameters stay where more rows could improve a
+    scaled to the new number of rows. An `attempt` starts from the lengthscales that rank so on the
+    first rows, 0 for the best. Hyperparameters stay where more rows could improve a
     prediction by no more than the tolerance; q(u) has seen all rows in the end.
     """
     stages = _plan(len(rows), options.tolerance)
@@ -91,9 +97,9 @@ def climb_in_stages(
         half = kmeans(inducing, np.ones(len(inducing)), len(inducing) // 2, generator)
         model = replace(model, inducing=half)
     cells = _first_cells(model, start, options)
-    state = State.prior(_through(cells, model), jitter=options.jitter, largest=_LARGEST_JITTER)
     first, *later = stages
     subset = rows.head(first.n_rows)
+    state = _start_of_rank(subset, _through(cells, model), options, journal, attempt)
     summit = _climb_and_refine(
         subset, state, cells, first, options, journal, max_iter=options.max_iter, damped=True
     )
@@ -121,6 +127,23 @@ def climb_in_stages(
             run = replace(summit.run, outcome=before.run.outcome)
             summit = replace(summit, run=run, rows=before.rows)
     return summit
+
+
+def _start_of_rank(
+    rows: MemoryRows, model: Model, options: Options, journal: Journal, rank: int
+) -> State:
+    """Of the starts that the kernel leaves open the one of that rank, with the sites of the rows
+    as few of them say."""
+    states = [
+        State.prior(replace(model, kernel=kernel), jitter=options.jitter, largest=_LARGEST_JITTER)
+        for kernel in starts_of(model.kernel)
+    ]
+    few = rows.head(_SCREENED)
+    ratio = rows.total_weight / few.total_weight
+    found = ranked(few, states, journal)
+    if rank >= len(found):
+        raise NotPositiveDefinite("No posterior was found at the starting hyperparameters.")
+    return replace(found[rank], sites=found[rank].sites.rescaled(ratio))
 
 
 def _after_one_pass(rows: MemoryRows, state: State) -> State:

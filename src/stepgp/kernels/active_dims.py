@@ -38,6 +38,9 @@ class ActiveDims(Kernel):
     def amplified(self, factor: float) -> Self:
         return replace(self, inner=self.inner.amplified(factor))
 
+    def shortened(self, factor: float) -> Self:
+        return replace(self, inner=self.inner.shortened(factor))
+
     def _resolved(self, n_features: int) -> Self:
         if max(self.dims) >= n_features:
             raise ValueError(

@@ -62,6 +62,13 @@ class Kernel(Compound):
         """
         return self
 
+    def shortened(self, factor: float) -> Kernel:
+        """Started at lengthscales `factor` times shorter where their start was left open.
+
+        Priors and bounds stay; itself where all are given, fixed or fitted already.
+        """
+        return self
+
     @final
     def for_features(self, n_features: int) -> Self:
         """With everything that depends on the number of features resolved; idempotent."""
@@ -196,6 +203,9 @@ class Composite(Kernel):
 
     def part_label(self, index: int) -> str:
         return f"{type(self.kernels[index]).__name__}{index}."
+
+    def shortened(self, factor: float) -> Self:
+        return self.with_parts([kernel.shortened(factor) for kernel in self.kernels])
 
     def _resolved(self, n_features: int) -> Self:
         return self.with_parts([kernel.for_features(n_features) for kernel in self.kernels])

@@ -110,6 +110,14 @@ class Positive(Parametrised):
         start = np.asarray(self.value, dtype=np.float64)
         return replace(self, value=factor * start, prior=prior)
 
+    def started(self, factor: float) -> Positive:
+        """Only the start `factor` times as large where it was left open."""
+        if self.given or self.fixed or self.theta is not None or factor == 1.0:
+            return self
+        theta = self._start()
+        theta[: 1 if self._level else None] += math.log(factor)
+        return self.with_params(theta)
+
     def _check_size(self, got: int, size: int) -> None:
         if got != size:
             raise ValueError(

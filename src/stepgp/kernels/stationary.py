@@ -83,6 +83,9 @@ class Stationary(Kernel):
     def amplified(self, factor: float) -> Self:
         return replace(self, variance=self.variance.times(factor))
 
+    def shortened(self, factor: float) -> Self:
+        return replace(self, lengthscale=self.lengthscale.started(1.0 / factor))
+
     def _resolved(self, n_features: int) -> Self:
         lengthscale = self.lengthscale.resolved(
             n_features, value=lengthscale_start(n_features), prior=lengthscale_prior(n_features)
