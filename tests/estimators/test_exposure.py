@@ -80,3 +80,29 @@ def test_pooled_rows_say_the_same() -> None:
     )
     together = regressor("poisson").fit(X, 2.0 * COUNTS + 1.0, exposure=2.0)
     np.testing.assert_allclose(apart.predict(X), together.predict(X), rtol=0.05)
+
+
+@pytest.mark.parametrize("link", ["exp", "softplus"])
+@pytest.mark.parametrize("unit", [1e-300, 1e-150, 1e-16, 1e16, 1e150, 1e300])
+def test_exposures_in_any_unit_or_a_clear_error(unit: float, link: str) -> None:
+    """Rates of 1e150 are no sum of numbers of order one: softplus has no room for them."""
+    chosen = regressor("poisson", link=link)
+    exposure = np.full(N, unit)
+    if link == "softplus" and unit < 1e-20:
+        with pytest.raises(ValueError, match="Give exposures in a larger unit"):
+            chosen.fit(X, COUNTS, exposure=exposure)
+        return
+    usual = regressor("poisson", link="exp").fit(X, COUNTS).predict(X)
+    rates = chosen.fit(X, COUNTS, exposure=exposure).predict(X, exposure=unit)
+    if link == "exp":  # nothing but the level of f depends on the unit
+        np.testing.assert_allclose(rates, usual, rtol=0.02)
+    assert np.corrcoef(rates, usual)[0, 1] > 0.9
+
+
+def test_exposures_over_sixteen_decades() -> None:
+    generator = np.random.default_rng(0)
+    exposure = 10.0 ** generator.uniform(-8.0, 8.0, N)
+    rate = np.exp(np.sin(X[:, 0]))
+    model = regressor("poisson").fit(X, generator.poisson(rate * exposure), exposure=exposure)
+    assert model.diagnostics_.outcome.is_sound
+    assert np.corrcoef(model.predict(X), rate)[0, 1] > 0.95

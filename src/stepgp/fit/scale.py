@@ -52,7 +52,7 @@ def start_of(rows: MemoryRows, likelihood: Likelihood, link: Link, centre: float
     weight = np.ones(len(y)) if rows.weight is None else to_numpy(rows.weight)
     table = _table_of(likelihood, link, y, exposure)
     order = np.argsort(y if exposure is None else y / exposure, kind="stable")
-    reach = _REACH
+    reach = max(_REACH, abs(centre))
     while True:
         grid = _around(centre, reach)
         values = table(grid[None, :])
@@ -81,7 +81,8 @@ def _best_of_groups(values: Floats, weight: Floats, order: np.ndarray) -> tuple[
         score = np.where(np.isnan(score), -np.inf, score)
         top = int(np.argmax(score))
         outwards = score if top else score[::-1]
-        before, last = np.diff(outwards[-3:])
+        with np.errstate(invalid="ignore"):  # −∞ less −∞ is no rise
+            before, last = np.diff(outwards[-3:])
         runs_off |= top in (0, len(score) - 1) and bool(last > _NOTHING or last > before > 0.0)
         best.append(top)
     return np.array(best), runs_off

@@ -20,6 +20,7 @@ _CLOSE, _ENOUGH = 1e-3, 1e-4
 _NOTHING = 1e-6
 """Nats a row: a level that runs off to infinity stops where a grid gains less, and less than
 the grid before."""
+_LARGEST = 1e20
 _ROWS = 20_000
 _REFUSED = 1e300
 
@@ -67,6 +68,12 @@ def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> Const
         if -found.fun > log_prob + likelihood.log_prior() / total:
             likelihood = likelihood.with_params(found.x[1:])
             log_prob = float(_score(rows, likelihood, link, found.x[:1])[0])
+    if abs(x) > _LARGEST:
+        raise ValueError(
+            f"The targets ask for latent values around {x:g} under the link {link!r}, where "
+            "neighbouring numbers are too far apart. Give exposures in a larger unit, or use a "
+            'link that needs no such values, such as "exp".'
+        )
     same = not likelihood.discrete and bool(np.ptp(to_numpy(rows.y)) == 0.0)
     return Constant(x, log_prob, likelihood.log_prior(), same)
 
@@ -91,7 +98,7 @@ def _best_level(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[f
         inner = 0 < top < _POINTS - 1
         centre, reach = float(grid[top]), reach * (2.0 / (_POINTS - 1) if inner else 4.0)
         rise = score[top] - score[_POINTS // 2]
-        close = inner and reach < _CLOSE and gained < _ENOUGH
+        close = inner and reach < _CLOSE * max(1.0, abs(centre)) and gained < _ENOUGH
         if close or (not inner and rise < _NOTHING and rise <= before):
             break
         before = rise

@@ -15,6 +15,7 @@ from scipy.special import ndtr, ndtri
 from stepgp._array.blockwise import blockwise
 from stepgp._array.namespace import Array, Floats, namespace, to_numpy
 from stepgp.cells.base import CellFamily
+from stepgp.cells.checks import checked_rows
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
 from stepgp.model.mixture import Mixture
@@ -127,6 +128,14 @@ class MixturePredictive(Predictive):
     cells_grow: bool = False
     """Whether rows that look beyond the cells see more of them, or their own."""
 
+    def __post_init__(self) -> None:
+        columns = {"mean": self.latent_mean, "var": self.latent_var}
+        if self.exposure is not None:
+            columns["exposure"] = self.exposure
+        for name, column in zip(columns, checked_rows(**columns), strict=True):
+            field = name if name == "exposure" else f"latent_{name}"
+            object.__setattr__(self, field, column)
+
     def __len__(self) -> int:
         return self.latent_mean.shape[0]
 
@@ -170,8 +179,9 @@ class MixturePredictive(Predictive):
         Densities of `targets` may see more cells than all else.
         """
         found = np.empty(len(self) if n_columns is None else (len(self), n_columns))
-        # Levels and moments of far rows may be more than a float: infinite is what they are.
-        with blockwise(), np.errstate(over="ignore"):
+        # Far out levels and moments may be more than a float, and levels that have rounded to an
+        # end of their support have the logarithm −∞.
+        with blockwise(), np.errstate(over="ignore", divide="ignore"):
             for rows, block in self._blocks(targets):
                 found[rows] = to_numpy(function(block, rows))
         return found

@@ -18,10 +18,10 @@ from stepgp.cells.windows import columns
 from stepgp.links import Feature, Link
 from stepgp.model.rules import feature_levels
 
-_SIGHT = 6.0
-"""Deviations around its mean that a row's cells must resolve."""
-_EVEN, _TAIL, _GROWTH = 8.0, 40.0, 1.02
-"""A row's own cells: even to 8 deviations, growing to 40, where eᶠ or an outlier may weigh."""
+_SIGHT, _TAIL = 6.0, 40.0
+"""Deviations around its mean where a row lies, and where eᶠ or an outlier may still weigh."""
+_EVEN, _GROWTH = 8.0, 1.02
+"""A row's own cells: even to that many deviations, growing from there to the tail."""
 _FEWEST, _USUAL = 32, 256
 """Own cells in a deviation: a spacing h adds h²/6 to a variance, 1/32 of √v 0.02 % of v."""
 _SHARE = 8
@@ -114,22 +114,18 @@ def together(cells: CellFamily, n_rows: int) -> Iterator[Group]:
 def apart(cells: CellFamily, mean: Array, var: Array) -> Iterator[Group]:
     """Rows within these cells, rows at their ends, and rows beyond; what a row sees is its own.
 
-    A row that sees some of the cells (six deviations around its mean) sees them, and more of them
-    as far as it needs: in powers of two, so that rows of like needs go together. A row that sees
-    none of them has hats around its own mean, no wider than the narrowest of these cells while
-    that takes few thousand: far out only its own deviation matters. Where √v is so many widths
-    that it takes more, moments and quantiles are right to √v/256, but a density far narrower than
-    that shows the levels one by one.
+    A row that lies on some of the cells (six deviations around its mean) sees them, and where its
+    tail reaches beyond them (forty deviations) more of them: in powers of two, so that rows of like
+    needs go together. A row that lies on none of them has hats around its own mean, no wider than
+    the narrowest of these cells while that takes few thousand: far out only its own deviation
+    matters. Where √v is so many widths that it takes more, moments and quantiles are right to
+    √v/256, but a density far narrower than that shows the levels one by one.
     """
     deviation, width = np.sqrt(to_numpy(var)), cells.finest_width
-    lowest, highest = (to_numpy(mean) + side * _SIGHT * deviation for side in (-1.0, 1.0))
-    low, high = cells.span
-    far = (highest <= low) | (lowest >= high)
-    # A row that crosses an end needs what eᶠ or an outlier may weigh beyond it.
-    further = (_TAIL - _SIGHT) * deviation
-    below = np.where(lowest < low, low - lowest + further, 0.0)
-    above = np.where(highest > high, highest - high + further, 0.0)
-    down, up = _doublings(below / width), _doublings(above / width)
+    centre, (low, high) = to_numpy(mean), cells.span
+    far = (centre + _SIGHT * deviation <= low) | (centre - _SIGHT * deviation >= high)
+    tail = _TAIL * deviation
+    down, up = _doublings((low - centre + tail) / width), _doublings((centre + tail - high) / width)
     for rows, reach in _alike(np.flatnonzero(~far), down, up):
         left, right = (0.0 if n < 0 else math.ldexp(width, n) for n in reach)
         yield Group(rows, cells.extended(low - left, high + right), own=False)
