@@ -159,8 +159,8 @@ def test_concave_bound_is_an_eighth_where_the_error_is_a_twelfth() -> None:
     hat = Hat(Grid.uniform(-20.0, 20.0, 101))
     error = hat_error(lambda f: -0.5 * f * f, hat, 0.3, 4.0)
     bound = concave_bound(hat, np.array([0.3]), 4.0, curvature=1.0, slope=1.0)
-    assert error == pytest.approx(hat.cell_width**2 / 12.0, rel=1e-6)
-    np.testing.assert_allclose(bound, hat.cell_width**2 / 8.0, rtol=1e-6)
+    assert error == pytest.approx(hat.finest_width**2 / 12.0, rel=1e-6)
+    np.testing.assert_allclose(bound, hat.finest_width**2 / 8.0, rtol=1e-6)
 
 
 @given(gaps=some_gaps, mean=some_mean, deviation=some_deviation)

@@ -154,7 +154,7 @@ def test_second_moment_of_hats_is_too_large_by_the_cells() -> None:
     mean, var = np.array([0.3, -0.4]), np.array([1.0, 0.5])
     masses = cells.masses(mean, var)
     second = masses @ cells.nodes**2 - (masses @ cells.nodes) ** 2
-    np.testing.assert_allclose(second, var + cells.cell_width**2 / 6.0, rtol=1e-12)
+    np.testing.assert_allclose(second, var + cells.finest_width**2 / 6.0, rtol=1e-12)
 
 
 def test_nodes_span_and_width() -> None:
@@ -163,10 +163,10 @@ def test_nodes_span_and_width() -> None:
         np.testing.assert_array_equal(cells.nodes, [-1.0, -0.5, 2.0, 4.0])
         assert cells.n_cells == 4
         assert cells.span == (-1.0, 4.0)
-        assert cells.cell_width == 2.0  # the median of .5, 2 and 2.5
+        assert cells.finest_width == 2.5  # .5 and 2 are half cells at the ends
     np.testing.assert_array_equal(Indicator(Grid(grid.edges)).nodes, [-1.0, 0.0, 4.0, 4.0])
     np.testing.assert_array_equal(Hat(Grid(grid.edges)).nodes, grid.edges)  # each node once
-    assert Hat(Grid(np.array([0.4]))).cell_width == 0.0
+    assert Hat(Grid(np.array([0.4]))).finest_width == np.inf
 
 
 def test_width_at_a_point() -> None:

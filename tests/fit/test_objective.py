@@ -25,13 +25,13 @@ from tests.model.scenes import SCENES, Scene
 
 every_scene = pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
 DEFAULT_JITTER = Options(1).jitter
-GROUPS = ("kernel", "mean_function", "likelihood", "inducing")
+GROUPS = ("kernel", "mean_function", "likelihood", "link", "inducing")
 
 
 def groups(scene: Scene) -> dict[str, slice]:
     """Where each group lies in θ."""
     model = scene.model
-    sizes = [len(getattr(model, name).params) for name in GROUPS[:3]] + [model.inducing.size]
+    sizes = [len(getattr(model, name).params) for name in GROUPS[:4]] + [model.inducing.size]
     ends = np.cumsum([0, *sizes])
     return {name: slice(a, b) for name, a, b in zip(GROUPS, ends[:-1], ends[1:], strict=True)}
 
@@ -109,7 +109,8 @@ def test_value_is_elbo_and_priors_per_weight(scene: Scene) -> None:
     rows = rows_of(scene)
     at = converged(rows, scene.model)
     model = scene.model
-    total = at.e_step.elbo + model.kernel.log_prior() + model.likelihood.log_prior()
+    priors = (part.log_prior() for part in (model.kernel, model.likelihood, model.link))
+    total = at.e_step.elbo + sum(priors)
     assert at.objective == pytest.approx(total / rows.total_weight, rel=1e-9)
     assert at.e_step.elbo == pytest.approx(at.e_step.rows.value - at.e_step.q.kl, rel=1e-12)
     assert at.state.model is model

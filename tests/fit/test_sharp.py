@@ -125,7 +125,7 @@ def test_many_cells_reach_every_row() -> None:
         finer = resolution.adapted(cells, made.model, step, found, enough=1e-4, n_cells=None)
         assert finer is not None
         points = np.linspace(spread.lowest, spread.highest, 50)[1:-1]
-        return finer.widths_at(points) / cells.cell_width
+        return finer.widths_at(points) / cells.finest_width
 
     np.testing.assert_allclose(widths(0.5), np.sqrt(0.5 * 1e-3 / 0.5), rtol=0.02)
     assert np.min(widths(1.5e-4)) == pytest.approx(np.sqrt(0.5 / 1.5), rel=0.02)

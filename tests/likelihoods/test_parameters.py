@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from stepgp._array.differences import richardson_gradient
 from stepgp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
-from stepgp.likelihoods.differences import richardson_gradient
 from stepgp.likelihoods.moments import robust_sd, weighted_median, weighted_sd
 from stepgp.likelihoods.parametric import Parametric
+from stepgp.links import Support
 from tests.likelihoods.cases import CASES, Case
 from tests.links.helpers import slope
 
@@ -191,3 +192,15 @@ def test_location_scale_families() -> None:
     assert kinds == {Gaussian, StudentT}
     with pytest.raises(NotImplementedError, match=re.escape("Poisson does not define rescaled(")):
         Poisson().rescaled(0.0, 2.0)
+
+
+@EACH
+def test_slope_in_the_level(case: Case) -> None:
+    """By formula or by differences in the unit of the support, against other differences."""
+    model, y, level = case.likelihood, case.targets[:, None], case.levels
+    reach = {Support.REAL: 1.0, Support.POSITIVE: level, Support.UNIT: level * (1.0 - level)}
+    unit = reach[model.support]
+    wanted = slope(lambda t: model.log_prob(y, level + t * unit), 0.0) / unit
+    np.testing.assert_allclose(model.level_slope(y, level), wanted, rtol=1e-5, atol=1e-5)
+    by_differences = Likelihood.level_slope(model, y, level)
+    np.testing.assert_allclose(by_differences, wanted, rtol=1e-5, atol=1e-4)

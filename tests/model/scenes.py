@@ -10,7 +10,21 @@ from stepgp._array.linalg import factorise
 from stepgp.cells import Grid, Hat
 from stepgp.kernels import RBF, Kernel, Linear, Matern52
 from stepgp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
-from stepgp.links import Affine, CLogLog, Exp, Identity, Link, Probit, Sigmoid, Softplus
+from stepgp.links import (
+    Affine,
+    CLogLog,
+    Exp,
+    Free,
+    Identity,
+    LearntLink,
+    Link,
+    Monotone,
+    Probit,
+    Ridge,
+    Sigmoid,
+    Smooth,
+    Softplus,
+)
 from stepgp.model import ConstantMean, LinearMean, MeanFunction, ZeroMean
 from stepgp.model.posterior import Posterior, SiteSums, posterior_of
 from stepgp.model.rowpass import Model, RowBlock
@@ -96,6 +110,13 @@ def scene(
     return Scene(model, block, rough_posterior(model, X, 6))
 
 
+def learnt(kind: LearntLink, reference: Link) -> Link:
+    """Away from its reference."""
+    placed = kind.completed(reference).placed(0.0, 3.0)
+    step = np.random.default_rng(8).uniform(0.02, 0.3, len(placed.params))
+    return placed.with_params(placed.params + step)
+
+
 SCENES: dict[str, Scene] = {
     "bernoulli-sigmoid": scene(Bernoulli(), Sigmoid()),
     "bernoulli-probit-weights": scene(Bernoulli(), Probit(), weights=True),
@@ -113,6 +134,12 @@ SCENES: dict[str, Scene] = {
     "gaussian-exp-quadrature": scene(Gaussian(0.9, learn=("scale",)), Exp(), rule=Quadrature(16)),
     "gaussian-fixed-noise": scene(Gaussian(0.5), Identity(), rule=ClosedForm()),
     "student": scene(StudentT(), Identity(), weights=True),
+    "bernoulli-smooth": scene(Bernoulli(), learnt(Smooth(n_knots=6), Sigmoid()), weights=True),
+    "poisson-ridge": scene(Poisson(), learnt(Ridge(n_knots=5, strength=0.1), Exp())),
+    "gaussian-free": scene(
+        Gaussian(0.6, learn=("scale",)), Affine(learnt(Free(n_knots=6), Identity()), 0.2, 1.3)
+    ),
+    "student-monotone": scene(StudentT(), learnt(Monotone(n_knots=6), Identity()), weights=True),
     "student-softplus-linear-mean": scene(
         StudentT(0.4), Softplus(), mean_function=LinearMean(-0.2, np.array([0.1, 0.3]))
     ),

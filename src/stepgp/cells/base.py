@@ -130,12 +130,6 @@ class CellFamily(ABC):
         """K."""
         return len(self.nodes)
 
-    @property
-    def cell_width(self) -> float:
-        """The median distance of neighbouring nodes."""
-        nodes = np.unique(self.nodes)
-        return float(np.median(np.diff(nodes))) if len(nodes) > 1 else 0.0
-
     @final
     def widths_at(self, points: Floats) -> Floats:
         """The distance of the nodes around each point, or of the outermost two beyond all nodes:

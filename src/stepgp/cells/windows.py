@@ -145,7 +145,7 @@ def _groups(
 
 
 def near_cells(
-    nodes: Floats, mean: Array, var: Array, weighs: Weighs
+    nodes: Floats, mean: Array, var: Array, weighs: Weighs | None = None
 ) -> list[tuple[npt.NDArray[np.intp], Array]]:
     """Groups of rows, each with the consecutive cells (n, W) that its rows see.
 
@@ -158,6 +158,8 @@ def near_cells(
     while True:
         first = xp.clip(xp.searchsorted(x, mean - reach * deviation, side="left") - 1, min=0)
         end = xp.clip(xp.searchsorted(x, mean + reach * deviation, side="right"), max=last)
+        if weighs is None:
+            break
         short = (weighs(first, reach) & (first > 0)) | (weighs(end, reach) & (end < last))
         if not xp.any(short):
             break

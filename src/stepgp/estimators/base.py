@@ -112,10 +112,10 @@ class StepGPEstimator(BaseEstimator, ABC):
         with progress_bar(verbose=settings.verbose) as report:
             options = settings.options(units, data.counted().X)
             fit = fit_rows(memory, prior, options, report)
-        self._keep(fit, units, settings.link)
+        self._keep(fit, units)
 
-    def _keep(self, fit: Fit, units: Units, link: Link) -> None:
-        likelihood, link = units.back(fit.model.likelihood, link)
+    def _keep(self, fit: Fit, units: Units) -> None:
+        likelihood, link = units.back(fit.model.likelihood, fit.model.link)
         self.fitted_ = FittedModel(
             inputs=units.inputs,
             kernel=fit.model.kernel,

@@ -38,7 +38,7 @@ def checked_link(link: Any, likelihood: Likelihood) -> Link:
     """A link whose levels the likelihood takes; "auto" is the usual one for it."""
     if isinstance(link, str) and link == "auto":
         return likelihood.default_link()
-    resolved = resolve(link, support=likelihood.support)
+    resolved = resolve(link, support=likelihood.support).completed(likelihood.default_link())
     likelihood.check_link(resolved)
     return resolved
 

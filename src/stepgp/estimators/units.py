@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from stepgp._array.namespace import Floats
 from stepgp.fit.canonical import CanonicalRows
 from stepgp.likelihoods import Likelihood
-from stepgp.links import Affine, Identity, Link
+from stepgp.links import Affine, Link
 from stepgp.model.fitted import Standardisation
 
 _LARGEST, _LARGEST_AS_IT_IS = 1e305, 1e50
@@ -65,14 +66,14 @@ class Units:
         if not likelihood.location_scale:
             return likelihood, link
         shift, scale = -self.shift / self.scale, 1.0 / self.scale
-        moved = link if isinstance(link, Identity) else Affine(link, shift, scale)
+        moved = link if link.standard else Affine(link, shift, scale)
         return likelihood.rescaled(shift, scale), moved
 
     def back(self, likelihood: Likelihood, link: Link) -> tuple[Likelihood, Link]:
-        """A fitted likelihood, and the link that `into` was given, in the user's units."""
+        """Fitted likelihood and link in the user's units."""
         if not likelihood.location_scale:
             return likelihood, link
-        moved = Affine(link, self.shift, self.scale) if isinstance(link, Identity) else link
+        moved = Affine(link, self.shift, self.scale) if link.standard else cast(Affine, link).inner
         return likelihood.rescaled(self.shift, self.scale), moved
 
 

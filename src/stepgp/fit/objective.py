@@ -9,7 +9,9 @@ import numpy as np
 from stepgp._array.linalg import Factor, NotPositiveDefinite, factorise
 from stepgp._array.namespace import Floats
 from stepgp.fit.estep import EStep, e_step
-from stepgp.kernels import Pullback
+from stepgp.kernels import Kernel, Pullback
+from stepgp.likelihoods import Likelihood
+from stepgp.links import Link
 from stepgp.model.posterior import Sites
 from stepgp.model.rowpass import Model
 from stepgp.rows.memory import MemoryRows
@@ -67,25 +69,30 @@ def _units(model: Model) -> Floats:
         [
             model.kernel.units,
             model.mean_function.units,
-            np.ones(len(model.likelihood.params)),
+            np.ones(len(model.likelihood.params) + len(model.link.params)),
             np.full(model.inducing.size, inducing),
         ]
     )
 
 
+def _with_priors(model: Model) -> tuple[Kernel, Likelihood, Link]:
+    return model.kernel, model.likelihood, model.link
+
+
 def n_hyperparameters(model: Model) -> int:
-    """Parameters of kernel, mean function and likelihood."""
-    parts = model.kernel, model.mean_function, model.likelihood
+    """Parameters of kernel, mean function, likelihood and link."""
+    parts = model.kernel, model.mean_function, model.likelihood, model.link
     return sum(len(part.params) for part in parts)
 
 
 def parameters_of(model: Model) -> Floats:
-    """θ as one vector: kernel, mean function, likelihood, inducing inputs, each in its unit."""
+    """θ as one vector: kernel, mean function, likelihood, link, inducing inputs, in their units."""
     parameters = np.concatenate(
         [
             model.kernel.params,
             model.mean_function.params,
             model.likelihood.params,
+            model.link.params,
             model.inducing.ravel(),
         ]
     )
@@ -94,17 +101,15 @@ def parameters_of(model: Model) -> Floats:
 
 def with_parameters(model: Model, theta: Floats) -> Model:
     """The model at another θ."""
-    sizes = [
-        len(model.kernel.params),
-        len(model.mean_function.params),
-        len(model.likelihood.params),
-    ]
-    kernel, mean_function, likelihood, inducing = np.split(theta * _units(model), np.cumsum(sizes))
+    parts = model.kernel, model.mean_function, model.likelihood, model.link
+    ends = np.cumsum([len(part.params) for part in parts])
+    kernel, mean_function, likelihood, link, inducing = np.split(theta * _units(model), ends)
     return replace(
         model,
         kernel=model.kernel.with_params(kernel),
         mean_function=model.mean_function.with_params(mean_function),
         likelihood=model.likelihood.with_params(likelihood),
+        link=model.link.with_params(link) if link.size else model.link,
         inducing=inducing.reshape(model.inducing.shape),
     )
 
@@ -118,6 +123,7 @@ def parameter_bounds(model: Model) -> Floats:
             model.kernel.bounds,
             np.repeat(unbounded, free, axis=0),
             model.likelihood.bounds,
+            model.link.bounds,
             np.repeat(unbounded, model.inducing.size, axis=0),
         ]
     )
@@ -174,7 +180,7 @@ def evaluate(
             raise NotPositiveDefinite("The gradient of the objective is not finite.")
     # The gain still to come is known to second order: with it the objective is smooth in θ,
     # however many passes each evaluation took.
-    objective = step.elbo + step.gain + model.kernel.log_prior() + model.likelihood.log_prior()
+    objective = step.elbo + step.gain + sum(part.log_prior() for part in _with_priors(model))
     return Evaluation(objective / weight, slopes / weight, State(model, step.onward.sites), step)
 
 
@@ -188,6 +194,10 @@ def _gradient(model: Model, step: EStep, pullback: Pullback) -> Floats:
             by_rows.kernel + by_kzz.params + model.kernel.log_prior_gradient(),
             by_rows.mean_function,
             by_rows.likelihood + model.likelihood.log_prior_gradient(),
+            model.rule.pull(model.link, model.likelihood.features, by_rows.levels)
+            + model.link.log_prior_gradient()
+            if model.link.params.size
+            else np.zeros(0),
             (by_rows.inducing + by_kzz.first).ravel(),
         ]
     )

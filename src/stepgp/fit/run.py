@@ -11,6 +11,7 @@ from stepgp._array.blockwise import blockwise
 from stepgp._array.linalg import NotPositiveDefinite
 from stepgp._array.namespace import to_numpy
 from stepgp.cells.base import CellFamily
+from stepgp.fit.information import informed
 from stepgp.fit.journal import Journal, Progress
 from stepgp.fit.objective import presses_a_bound
 from stepgp.fit.options import Options, Prior
@@ -35,6 +36,8 @@ from stepgp.rows.memory import MemoryRows
 _SLACK, _PRICE = 1e-3, 5.0
 """A fit may end this many nats a row, and this many in all, below the best constant: q(u) has
 its price. One that is not at least that price above it has found next to nothing."""
+_REACH = 5.0
+"""Knots of a learnt link reach that many spreads of the latent values to either side."""
 _PRESSES = 0.01
 """Nats a row that a parameter at a bound would gain by going on as far as its unit, to first
 order."""
@@ -145,7 +148,8 @@ def _first_model(
             generator=np.random.default_rng(options.seed + attempt),
         )
     mean_function = prior.mean_function.shifted(start.centre, start.spread)
-    return Model(kernel, mean_function, prior.likelihood, prior.link, ClosedForm(), inducing)
+    link = prior.link.placed(start.centre, _REACH * max(start.spread, 1.0))
+    return Model(kernel, mean_function, prior.likelihood, link, ClosedForm(), inducing)
 
 
 def _fit_of(
@@ -157,7 +161,7 @@ def _fit_of(
     step, model = summit.run.evaluation.e_step, summit.run.evaluation.state.model
     cells, resolution = _cells_of(summit, rows, options)
     return Fit(
-        model=model,
+        model=informed(model, step.q, rows),
         q=step.q,
         elbo=step.elbo / summit.weight,
         objective=summit.run.evaluation.objective,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Self, final
 
 from stepgp._array.namespace import Array, Floats, namespace
-from stepgp.kernels.base import Kernel, KernelGradient, Pullback
+from stepgp.kernels.base import Kernel
+from stepgp.kernels.gradient import KernelGradient, Pullback
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Real
@@ -13,20 +13,9 @@ from typing import Any, Self, final
 import numpy as np
 
 from stepgp._array.namespace import Array, Floats, namespace
+from stepgp.kernels.gradient import KernelGradient, Pullback, joined
 from stepgp.kernels.parametrised import Compound
 from stepgp.kernels.positive import Positive, PositiveLike, scalar
-
-
-@final
-@dataclass(frozen=True)
-class KernelGradient:
-    """Σ_ij adjoint_ij ∂k(a_i, b_j): in the parameters, (P,) NumPy, and in A, (a, D) like A."""
-
-    params: Floats
-    first: Array
-
-
-Pullback = Callable[[Array], KernelGradient]
 
 
 class Kernel(Compound):
@@ -238,7 +227,7 @@ class Sum(Composite):
         def pullback(adjoint: Array) -> KernelGradient:
             # every pullback may overwrite what it is given
             copies = [xp.asarray(adjoint, copy=True) for _ in pullbacks[1:]]
-            return _joined(
+            return joined(
                 [pull(own) for pull, own in zip(pullbacks, [*copies, adjoint], strict=True)]
             )
 
@@ -277,7 +266,7 @@ class Product(Composite):
         values, pullbacks = self._all(A, B)
 
         def pullback(adjoint: Array) -> KernelGradient:
-            return _joined([pull(_but(values, i, adjoint)) for i, pull in enumerate(pullbacks)])
+            return joined([pull(_but(values, i, adjoint)) for i, pull in enumerate(pullbacks)])
 
         return _but(values, 0, values[0]), pullback
 
@@ -297,11 +286,6 @@ class Product(Composite):
 def _but(values: list[Array], index: int, start: Array) -> Array:
     """start · Π_{j≠index} values_j."""
     return reduce(mul, values[:index] + values[index + 1 :], start)
-
-
-def _joined(gradients: list[KernelGradient]) -> KernelGradient:
-    first = sum((gradient.first for gradient in gradients[1:]), gradients[0].first)
-    return KernelGradient(np.concatenate([g.params for g in gradients]), first)
 
 
 def _at_least_one(kernels: tuple[Kernel, ...], name: str) -> tuple[Kernel, ...]:

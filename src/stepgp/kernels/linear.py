@@ -11,7 +11,8 @@ from typing import Self, final
 import numpy as np
 
 from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
-from stepgp.kernels.base import Kernel, KernelGradient, Pullback
+from stepgp.kernels.base import Kernel
+from stepgp.kernels.gradient import KernelGradient, Pullback
 from stepgp.kernels.positive import Ard, Positive, PositiveLike, as_positive, pulled, scalar
 from stepgp.kernels.priors import LogNormal
 

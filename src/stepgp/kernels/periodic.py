@@ -11,8 +11,9 @@ import numpy as np
 
 from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp._array.special import exp_inplace
-from stepgp.kernels.base import Kernel, KernelGradient, Pullback
+from stepgp.kernels.base import Kernel
 from stepgp.kernels.distance import affine_distances
+from stepgp.kernels.gradient import KernelGradient, Pullback
 from stepgp.kernels.positive import Ard, Positive, PositiveLike, as_positive, pulled, scalar
 from stepgp.kernels.priors import LogNormal, lengthscale_prior, lengthscale_start
 

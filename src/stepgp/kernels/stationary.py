@@ -15,8 +15,9 @@ import numpy as np
 
 from stepgp._array.namespace import Array, Floats, namespace
 from stepgp._array.special import exp_inplace
-from stepgp.kernels.base import Kernel, KernelGradient, Pullback
+from stepgp.kernels.base import Kernel
 from stepgp.kernels.distance import affine_distances
+from stepgp.kernels.gradient import KernelGradient, Pullback
 from stepgp.kernels.inplace import inverse_inplace, root_inplace
 from stepgp.kernels.positive import Ard, Positive, PositiveLike, as_positive, pulled, scalar
 from stepgp.kernels.priors import lengthscale_prior, lengthscale_start

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepgp._array import Array, Floats
-from stepgp.likelihoods.differences import richardson_gradient
+from stepgp._array.differences import richardson_gradient
 from stepgp.links import Feature, Link, Support, default_for
 
 
@@ -127,6 +127,13 @@ class Likelihood(ABC):
         return richardson_gradient(
             lambda params: self.with_params(params).log_prob(y, level), self.params
         )
+
+    def level_slope(self, y: Array, level: Array) -> Array:
+        """∂ log p(y | level)/∂ level, of the shape of both together: what learnt links ask for.
+
+        By differences in the unit of the support: the level, its logarithm or its log-odds.
+        """
+        return self.support.slope(lambda moved: self.log_prob(y, moved), level)
 
     def statistics_gradient(self, y: Array, exposure: Array | None = None) -> tuple[Array, Array]:
         """(∂T/∂ params, (P, n, R); ∂base/∂ params, (P, n))."""

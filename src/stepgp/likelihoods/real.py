@@ -123,6 +123,13 @@ class StudentT(Parametric):
             level, scale**2 * df / (df - 2.0) if df > 2.0 else math.inf
         )
 
+    def level_slope(self, y: Array, level: Array) -> Array:
+        """(ν + 1)(y − g)/(νσ² + (y − g)²)."""
+        df, scale = self.value("df"), self.value("scale")
+        z = (y - level) / (scale * math.sqrt(df))
+        capped = namespace(z).clip(z, min=-_FAR, max=_FAR)
+        return (df + 1.0) * capped / (1.0 + capped * capped) / (scale * math.sqrt(df))
+
     def log_prob_gradient(self, y: Array, level: Array) -> Array:
         """With s = z²/(ν + z²): ∂/∂ log σ = (ν+1)s − 1, and
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import final
+from dataclasses import dataclass, field, replace
+from typing import Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,54 @@ class Affine(Link):
         if inner is None:
             return None
         return self.shift + self.scale * inner[0], self.scale**2 * inner[1]
+
+    @property
+    def params(self) -> Floats:
+        return self.inner.params
+
+    def with_params(self, params: Floats) -> Self:
+        return replace(self, inner=self.inner.with_params(params))
+
+    @property
+    def bounds(self) -> Floats:
+        return self.inner.bounds
+
+    def log_prior(self) -> float:
+        return self.inner.log_prior()
+
+    def log_prior_gradient(self) -> Floats:
+        return self.inner.log_prior_gradient()
+
+    def pull(self, feature: Feature, points: Floats, adjoint: Floats) -> Floats:
+        """∂(s + c g) = c ∂g and ∂(s + c g)² = 2sc ∂g + c² ∂g²."""
+        by_value = self.scale * adjoint
+        if feature is Feature.SQUARE:
+            by_value = 2.0 * self.shift * by_value
+            by_square = self.inner.pull(Feature.SQUARE, points, self.scale**2 * adjoint)
+            return by_square + self.inner.pull(Feature.VALUE, points, by_value)
+        return self.inner.pull(Feature.VALUE, points, by_value)
+
+    def completed(self, default: Link) -> Affine:
+        return replace(self, inner=self.inner.completed(default))
+
+    def placed(self, centre: float, reach: float) -> Affine:
+        return replace(self, inner=self.inner.placed(centre, reach))
+
+    def informed(
+        self, points: Floats, features: tuple[Feature, ...], statistics: Floats, bend: Floats
+    ) -> Affine:
+        """With T₁ g + T₂ g² = const + (c T₁ + 2sc T₂) h + c² T₂ h² at g = s + c h."""
+        own = [np.zeros_like(bend), np.zeros_like(bend)]
+        for feature, row in zip(features or (Feature.VALUE,), statistics, strict=True):
+            square = feature is Feature.SQUARE
+            own[0] = own[0] + row * self.scale * (2.0 * self.shift if square else 1.0)
+            own[1] = own[1] + (row * self.scale**2 if square else 0.0)
+        names = (Feature.VALUE, Feature.SQUARE)
+        inner = self.inner.informed(points, names, np.stack(own), self.scale**2 * bend)
+        return replace(self, inner=inner)
+
+    def band(self, x: npt.ArrayLike, coverage: float = 0.95) -> Floats:
+        return np.sort(self.shift + self.scale * self.inner.band(x, coverage), axis=-1)
 
     def expected(self, feature: Feature, mean: Array, var: Array) -> Expectation | None:
         """E(s + c g) = s + c E g and E(s + c g)² = s² + 2sc E g + c² E g²."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import Self, final
 
 import numpy as np
 import numpy.typing as npt
 
 from stepgp._array import Array, Floats, namespace, to_numpy
+from stepgp._array.differences import richardson_gradient
 from stepgp.cells.base import Expectation
 from stepgp.links.feature import Feature, Support
 from stepgp.links.inverse import monotone_inverse
@@ -24,6 +25,9 @@ class Link(ABC):
     support: Support
     lipschitz: float | None = None
     """The largest |g′|, or None where it is unbounded or unknown (Theorem 1 needs it)."""
+    standard: bool = False
+    """Whether targets of location–scale families are standardised below it: levels h of
+    (y − shift)/scale instead of the user's own."""
 
     @abstractmethod
     def __call__(self, x: Array) -> Array:
@@ -48,6 +52,61 @@ class Link(ABC):
     def image(self, mean: Floats, var: Floats) -> tuple[Floats, Floats] | None:
         """Mean and variance of g(f), f ~ N(mean, var), where g(f) is Gaussian; else None."""
         return None
+
+    # --- Parameters of links that are learnt: unconstrained, NumPy
+
+    @property
+    def params(self) -> Floats:
+        """What is learnt, (P,)."""
+        return np.zeros(0)
+
+    def with_params(self, params: Floats) -> Self:
+        """The same link with other parameters."""
+        if params.size:
+            raise ValueError(f"{type(self).__name__} has no parameters, got {params.size}.")
+        return self
+
+    @property
+    def bounds(self) -> Floats:
+        """The range of each parameter for the optimiser, (P, 2)."""
+        return np.tile([-np.inf, np.inf], (self.params.size, 1))
+
+    def log_prior(self) -> float:
+        return 0.0
+
+    def log_prior_gradient(self) -> Floats:
+        return np.zeros(self.params.size)
+
+    def pull(self, feature: Feature, points: Floats, adjoint: Floats) -> Floats:
+        """Gradient of Σ_k adjoint_k feature(g(point_k)) in the parameters, (P,)."""
+        slopes = richardson_gradient(
+            lambda params: self.with_params(params).feature(feature, points), self.params
+        )
+        return to_numpy(slopes) @ adjoint
+
+    def completed(self, default: Link) -> Link:
+        """With the usual link of a likelihood as its reference, where it was given none."""
+        return self
+
+    def placed(self, centre: float, reach: float) -> Link:
+        """With its parameters at a start for latent values centre ± reach, where it has any."""
+        return self
+
+    def informed(
+        self, points: Floats, features: tuple[Feature, ...], statistics: Floats, bend: Floats
+    ) -> Link:
+        """With what the rows say about its parameters, where it has any.
+
+        Σ_i w_ik log p(y_i | g) has the derivatives `statistics`, (R, K), in the features of the
+        level at each point, and `bend`, (K,), is its second derivative in the level itself where
+        there are no features to say so.
+        """
+        return self
+
+    def band(self, x: npt.ArrayLike, coverage: float = 0.95) -> Floats:
+        """Pointwise band of g(x), (n, 2); both ends are g(x) where nothing is learnt."""
+        levels = to_numpy(self(np.asarray(x, dtype=np.float64)))
+        return np.stack([levels, levels], axis=-1)
 
     @final
     @np.errstate(over="ignore")  # eˣ and g² may pass the largest float: infinite is what they are

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import Enum
+
+from stepgp._array import Array
+
+_STEP = 1e-3
 
 
 class Support(Enum):
@@ -24,6 +29,36 @@ class Support(Enum):
     def contains(self, other: Support) -> bool:
         """Whether every level of `other` is a level of this support."""
         return self.low <= other.low and other.high <= self.high
+
+    def slope(self, function: Callable[[Array], Array], level: Array) -> Array:
+        """∂ function(level)/∂ level: central differences of u, extrapolated once.
+
+        u is the level, log level or its log-odds: steps in it stay inside the support.
+        """
+
+        def central(step: float) -> Array:
+            return (function(self._moved(level, step)) - function(self._moved(level, -step))) / (
+                2.0 * step
+            )
+
+        by_u = (4.0 * central(0.5 * _STEP) - central(_STEP)) / 3.0
+        match self:
+            case Support.REAL:
+                return by_u
+            case Support.POSITIVE:
+                return by_u / level
+            case Support.UNIT:
+                return by_u / (level * (1.0 - level))
+
+    def _moved(self, level: Array, step: float) -> Array:
+        match self:
+            case Support.REAL:
+                return level + step
+            case Support.POSITIVE:
+                return level * math.exp(step)
+            case Support.UNIT:
+                odds = level / (1.0 - level) * math.exp(step)
+                return odds / (1.0 + odds)
 
     def __str__(self) -> str:
         return f"({self.low:g}, {self.high:g})".replace("inf", "∞")

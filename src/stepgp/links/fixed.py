@@ -38,6 +38,7 @@ class Identity(Link):
 
     support = Support.REAL
     lipschitz = 1.0
+    standard = True
 
     def __call__(self, x: Array) -> Array:
         return x

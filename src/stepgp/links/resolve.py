@@ -9,6 +9,7 @@ from stepgp.links.base import Link
 from stepgp.links.custom import CustomLink
 from stepgp.links.feature import Support
 from stepgp.links.fixed import CLogLog, Exp, Identity, Probit, Sigmoid, Softplus
+from stepgp.links.smooth import Monotone, Smooth
 
 
 def resolve(link: str | Link | Callable[[Any], Any], *, support: Support = Support.REAL) -> Link:
@@ -46,6 +47,8 @@ def _named(name: str) -> Link:
         "cloglog": CLogLog(),
         "exp": Exp(),
         "softplus": Softplus(),
+        "learnt": Smooth(),
+        "monotone": Monotone(),
     }
     if name not in links:
         raise ValueError(

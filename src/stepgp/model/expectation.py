@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepgp._array.namespace import Array, namespace, to_numpy
+from stepgp._array.namespace import Array, Floats, namespace, to_numpy
 from stepgp.cells.base import CellFamily, Expectation
 from stepgp.cells.checks import checked_rows
 from stepgp.likelihoods import Likelihood
@@ -77,6 +77,63 @@ def expect_with_slopes(
     d_statistics, d_base = likelihood.statistics_gradient(y, exposure)
     slopes = d_base + xp.sum(d_statistics * expected.value, axis=-1)
     return _of_features(likelihood, y, exposure, expected), slopes
+
+
+def link_statistics(
+    likelihood: Likelihood,
+    link: Link,
+    rule: Rule,
+    y: Array,
+    exposure: Array | None,
+    mean: Array,
+    var: Array,
+    weight: Array,
+) -> Floats:
+    """∂ Σ_i weight_i E log p(y_i | g(f_i))/∂ the features of the cells' levels, (R, K).
+
+    That is Σ_i weight_i w_ik T_r(y_i), all that a link can learn from; without features the
+    derivative in the levels themselves, (1, K).
+    """
+    xp = namespace(mean)
+    if likelihood.features:
+        statistics = (likelihood.statistics(y, exposure) * weight[:, None]).T
+
+        def amounts(level: Array, rows: Array | None = None) -> Array:
+            return (statistics if rows is None else xp.take(statistics, rows, axis=1))[..., None]
+
+    else:
+
+        def amounts(level: Array, rows: Array | None = None) -> Array:
+            targets, scale = _columns(y, exposure, rows)
+            own = weight if rows is None else xp.take(weight, rows)
+            slopes = likelihood.level_slope(targets, level * scale) * scale
+            return (own[:, None] * slopes)[None, ...]
+
+    return rule.totals(link, amounts, mean, var)
+
+
+def level_bend(
+    likelihood: Likelihood,
+    link: Link,
+    rule: Rule,
+    y: Array,
+    exposure: Array | None,
+    mean: Array,
+    var: Array,
+    weight: Array,
+) -> Floats:
+    """Σ_i weight_i w_ik ∂² log p(y_i | g_k)/∂g_k², (K,)."""
+    xp = namespace(mean)
+
+    def amounts(level: Array, rows: Array | None = None) -> Array:
+        targets, scale = _columns(y, exposure, rows)
+        own = weight if rows is None else xp.take(weight, rows)
+        bend = likelihood.support.slope(
+            lambda moved: likelihood.level_slope(targets, moved), level * scale
+        )
+        return (own[:, None] * bend * scale**2)[None, ...]
+
+    return rule.totals(link, amounts, mean, var)[0]
 
 
 def _of_features(

@@ -91,16 +91,16 @@ class Mixture:
         cdf = self.likelihood.cdf(y[:, None], to_numpy(self._levels()))
         return np.minimum(np.sum(to_numpy(self.sight.masses()) * cdf, axis=1), 1.0)
 
-    def quantile(self, p: float) -> Floats:
-        """The smallest y with cdf(y) ≥ p."""
-        masses = to_numpy(self.sight.masses())
+    def quantiles(self, at: list[float]) -> Floats:
+        """The smallest y with cdf(y) ≥ p for every p, (n, m)."""
+        masses, centre = to_numpy(self.sight.masses()), to_numpy(self.mean())
         levels = to_numpy(self._levels())
 
         def cdf(y: Floats, rows: npt.NDArray[np.intp]) -> Floats:
             return np.sum(masses[rows] * self.likelihood.cdf(y[:, None], levels[rows]), axis=1)
 
         search = discrete_quantile if self.likelihood.discrete else continuous_quantile
-        return search(cdf, p, to_numpy(self.mean()))
+        return np.stack([search(cdf, p, centre) for p in at], axis=-1)
 
     def sample(self, n_samples: int, generator: np.random.Generator) -> Floats:
         """A cell by its mass, then a target by the cell's level, (n, n_samples)."""

@@ -155,11 +155,9 @@ class MixturePredictive(Predictive):
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         levels = _levels(q)
-
-        def quantiles(block: Mixture, rows: Rows) -> Floats:
-            return np.stack([block.quantile(p) for p in levels.ravel().tolist()], axis=-1)
-
-        return self._gather(quantiles, levels.size).reshape(len(self), *levels.shape)
+        wanted = levels.ravel().tolist()
+        found = self._gather(lambda block, rows: block.quantiles(wanted), levels.size)
+        return found.reshape(len(self), *levels.shape)
 
     def sample(
         self, n_samples: int = 1, random_state: int | np.random.Generator | None = None

@@ -15,7 +15,7 @@ from stepgp._array.namespace import Array, Floats, like, namespace, to_numpy
 from stepgp.kernels import Kernel
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
-from stepgp.model.expectation import expect_rows, expect_with_slopes
+from stepgp.model.expectation import expect_rows, expect_with_slopes, link_statistics
 from stepgp.model.marginals import Spread
 from stepgp.model.means import MeanFunction
 from stepgp.model.posterior import VARIANCE_FLOOR, Posterior, SiteSums
@@ -51,6 +51,9 @@ class Gradient:
     kernel: Floats
     mean_function: Floats
     likelihood: Floats
+    levels: Floats
+    """In the features of the cells' levels, (R, K): the statistics of a learnt link. (0, 0) of a
+    link without parameters."""
     inducing: Floats
 
     def __add__(self, other: Gradient) -> Gradient:
@@ -58,6 +61,7 @@ class Gradient:
             self.kernel + other.kernel,
             self.mean_function + other.mean_function,
             self.likelihood + other.likelihood,
+            self.levels + other.levels,
             self.inducing + other.inducing,
         )
 
@@ -125,6 +129,7 @@ def row_pass(model: Model, q: Posterior, block: RowBlock, *, gradient: bool = Fa
             kernel=by_kernel.params + model.kernel.diag_pullback(X, h),
             mean_function=model.mean_function.pullback(X, g),
             likelihood=to_numpy(by_likelihood @ weight),
+            levels=link_statistics(*seen, weight) if model.link.params.size else np.zeros((0, 0)),
             inducing=to_numpy(by_kernel.first),
         )
     return RowSums(

@@ -14,9 +14,10 @@ from typing import Protocol, final
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 
-from stepgp._array.namespace import Array, like, namespace
+from stepgp._array.namespace import Array, Floats, like, namespace
 from stepgp._array.special import logsumexp
 from stepgp.cells.base import CellFamily, Expectation
+from stepgp.cells.totals import totals
 from stepgp.cells.windows import columns
 from stepgp.links import Feature, Link, Support
 
@@ -45,6 +46,19 @@ class Rule(ABC):
     def rowwise(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Expectation:
         """E h_i(g(f_i)) for a function of each row's own, (n,) arrays, or (R, n) for R of them."""
 
+    @property
+    def points(self) -> Floats:
+        """Latent values at which levels are read, (K,)."""
+        raise TypeError(f"{type(self).__name__} has no cells: learnt links are seen through cells.")
+
+    def totals(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Floats:
+        """Σ_i w_k(μ_i, v_i) h_ri(g_k) for R functions of each row's own, (R, K)."""
+        raise TypeError(f"{type(self).__name__} has no cells: learnt links are seen through cells.")
+
+    def pull(self, link: Link, features: tuple[Feature, ...], adjoint: Floats) -> Floats:
+        """Gradient of Σ_rk adjoint_rk feature_r(g_k) in the parameters of the link, (P,)."""
+        return np.zeros(0)
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -64,6 +78,27 @@ class CellRule(Rule):
         return self.cells.expect_table(
             lambda rows, cells: function(columns(levels, cells), rows), mean, var
         )
+
+    @property
+    def points(self) -> Floats:
+        points, weights = self.cells.stencil()
+        if len(weights) > 1:
+            raise ValueError(
+                'A learnt link has one level for each cell: make the grid with rule="upper" or '
+                'rule="midpoint" instead of "average".'
+            )
+        return points[:, 0]
+
+    def totals(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Floats:
+        levels = like(feature_levels(self.cells, link, Feature.VALUE), mean)
+        return totals(
+            self.cells, mean, var, lambda rows, cells: function(columns(levels, cells), rows)
+        )
+
+    def pull(self, link: Link, features: tuple[Feature, ...], adjoint: Floats) -> Floats:
+        parts = zip(features or (Feature.VALUE,), adjoint, strict=True)
+        pulled = [link.pull(feature, self.points, row) for feature, row in parts]
+        return np.sum(pulled, axis=0)
 
 
 @final

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Protocol, Self, TypeVar
 
 from stepgp._array.namespace import Array, namespace
-from stepgp.model.rowpass import RowBlock, RowSums
+from stepgp.model.rowpass import RowBlock
 
 BLOCK = 2_048
 """Rows of a logical block: equal blocks give bit-equal sums, whatever the number of threads.
@@ -15,6 +16,15 @@ BLOCK = 2_048
 At M = 100 its arrays fit the cache and stay below the size that glibc returns to the system after
 every use (measured: 4,096 rows take 1.5 times as long a row).
 """
+
+
+class Summable(Protocol):
+    """What sums over blocks are made of."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+Sums = TypeVar("Sums", bound=Summable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +55,7 @@ class MemoryRows:
         for start in range(0, len(self), self.block):
             yield self._cut(slice(start, min(start + self.block, len(self))))
 
-    def reduce(self, function: Callable[[RowBlock], RowSums]) -> RowSums:
+    def reduce(self, function: Callable[[RowBlock], Sums]) -> Sums:
         """Σ function(block) over all blocks, the same to the bit for any number of threads."""
         if self.n_jobs == 1 or len(self) <= self.block:
             return tree_sum(map(function, self.blocks()))
@@ -66,9 +76,9 @@ class MemoryRows:
         )
 
 
-def tree_sum(terms: Iterable[RowSums]) -> RowSums:
+def tree_sum(terms: Iterable[Sums]) -> Sums:
     """The sum in the shape of a binary counter: fixed by the number of terms, log-many kept."""
-    stack: list[tuple[int, RowSums]] = []
+    stack: list[tuple[int, Sums]] = []
     for term in terms:
         level = 0
         while stack and stack[-1][0] == level:

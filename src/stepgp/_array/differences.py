@@ -1,4 +1,4 @@
-"""Gradients in the parameters of a likelihood that states none."""
+"""Gradients in parameters where no formula is given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stepgp._array import Array, Floats, namespace
+from stepgp._array.namespace import Array, Floats, namespace
 
 _STEP = 0.02  # on log parameters; after the extrapolation both errors are about 1e-12
 
