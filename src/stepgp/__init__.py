@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 from stepgp import cells, kernels, likelihoods, links, model, rows
 from stepgp.estimators import StepGPClassifier, StepGPRegressor
+
+__version__ = version("stepgp")
 
 __all__ = [
     "StepGPClassifier",

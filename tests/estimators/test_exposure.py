@@ -89,7 +89,7 @@ def test_exposures_in_any_unit_or_a_clear_error(unit: float, link: str) -> None:
     chosen = regressor("poisson", link=link)
     exposure = np.full(N, unit)
     if link == "softplus" and unit < 1e-20:
-        with pytest.raises(ValueError, match="Give exposures in a larger unit"):
+        with pytest.raises(ValueError, match="Give exposures in a smaller unit"):
             chosen.fit(X, COUNTS, exposure=exposure)
         return
     usual = regressor("poisson", link="exp").fit(X, COUNTS).predict(X)

@@ -147,7 +147,8 @@ def test_targets_far_from_zero_that_hardly_vary(likelihood: str) -> None:
     far = regressor(likelihood).fit(X, 1e6 + 1e-3 * REAL).predict(X_NEW, return_std=True)
     # 1e6 has 1e-10 of absolute precision: seven digits of 1e-3 are left.
     np.testing.assert_allclose((far[0] - 1e6) / 1e-3, near[0], atol=1e-3)
-    np.testing.assert_allclose(far[1] / 1e-3, near[1], rtol=1e-3)
+    # Fits of 40 rows stop .005 nats below their top: half a percent of a deviation.
+    np.testing.assert_allclose(far[1] / 1e-3, near[1], rtol=5e-3)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1.0, 1e6, 1e300])

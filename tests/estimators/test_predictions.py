@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from stepgp import StepGPRegressor
 from stepgp.cells import Grid, Hat, Indicator
 from stepgp.estimators.defaults import number_of_threads
 from stepgp.kernels import Linear
@@ -205,3 +206,41 @@ def test_verbose_writes_to_stderr_only(capfd: pytest.CaptureFixture[str]) -> Non
     out, err = capfd.readouterr()
     assert out == ""
     assert "objective" in err
+
+
+def test_quantiles_where_the_mean_is_infinite() -> None:
+    """Rates of e^(±2000): they follow the cdf, whatever the moments are."""
+    x = np.linspace(-1.0, 1.0, 60)[:, None]
+    counts = np.random.default_rng(0).poisson(np.exp(x[:, 0]))
+    model = StepGPRegressor(likelihood="poisson", kernel=Linear()).fit(x, counts)
+    dist = model.predict_dist([[-2_000.0]])
+    assert dist.cdf(3)[0] > 0.999
+    np.testing.assert_array_equal(dist.quantile([0.05, 0.5, 0.95]), 0.0)
+
+
+@pytest.mark.parametrize("n_rows", [5, 30, 300])
+def test_counts_that_are_all_zero(n_rows: int) -> None:
+    """No event in n rows: a rate below one in n, but none that is certain to be nothing."""
+    x = np.arange(n_rows)[:, None]
+    model = StepGPRegressor(likelihood="poisson").fit(x, np.zeros(n_rows))
+    rate = model.predict(x)
+    assert np.all((0.02 / n_rows < rate) & (rate < 1.0 / n_rows))
+    assert np.all(model.predict_interval(x, 0.95, exposure=30.0 * n_rows)[:, 1] > 1.0)
+
+
+@pytest.mark.parametrize("outlier", [1e3, 1e5, 1e8, 1e12])
+def test_one_outlier_of_any_size(outlier: float) -> None:
+    """Heavy-tailed targets are standardised by what outliers do not move."""
+    x = np.linspace(-1.0, 1.0, 300)[:, None]
+    truth = np.sin(3.0 * x[:, 0])
+    y = truth + 0.1 * np.random.default_rng(0).normal(size=300)
+    y[-1] = outlier
+    model = StepGPRegressor(likelihood="student_t").fit(x, y)
+    np.testing.assert_allclose(model.predict(x)[:-5], truth[:-5], atol=0.1)
+    assert 0.05 < model.likelihood_.value("scale") < 0.12  # type: ignore[attr-defined]
+
+
+def test_repr_says_what_a_distribution_can_do() -> None:
+    x = np.linspace(-1.0, 1.0, 30)[:, None]
+    dist = StepGPRegressor(likelihood="poisson").fit(x, np.ones(30)).predict_dist(x)
+    assert repr(dist).startswith("<MixturePredictive of 30 rows: mean, var")

@@ -8,7 +8,7 @@ import pytest
 from stepgp._array.namespace import Floats
 from stepgp.fit import fit_rows
 from stepgp.fit.journal import Journal
-from stepgp.fit.screen import ranked, starts_of
+from stepgp.fit.screen import as_given, best_first, evaluated, misses_something, openings
 from stepgp.kernels import RBF, Kernel, Matern12, Matern32
 from stepgp.likelihoods import Bernoulli, Gaussian, Likelihood, Poisson, StudentT
 from stepgp.links import Exp, Identity, Link, Sigmoid
@@ -17,7 +17,7 @@ from stepgp.model.posterior import marginals
 from stepgp.model.rowpass import Model
 from stepgp.model.rules import ClosedForm
 from stepgp.rows import MemoryRows
-from tests.fit.problems import options, prior, prior_state
+from tests.fit.problems import options, prior
 
 MODELS: dict[str, tuple[Likelihood, Link, float]] = {
     "bernoulli": (Bernoulli(), Sigmoid(), 3.0),
@@ -69,28 +69,91 @@ def test_a_slow_trend_does_not_hide_a_wave() -> None:
     assert np.corrcoef(mean * y.std() - 2.0 * x, wave(x, 12))[0, 1] > 0.95
 
 
-def test_starts_differ_in_lengthscale_only() -> None:
+@pytest.mark.parametrize("n_features", [2, 3, 5, 8])
+def test_one_fast_feature_among_others(n_features: int) -> None:
+    """All lengthscales as short as that would leave nothing but noise."""
+    generator = np.random.default_rng(n_features)
+    X = generator.uniform(0.0, 1.0, size=(1_000, n_features))
+    signal = wave(X[:, 0], 5)
+    y = signal + 0.1 * generator.standard_normal(1_000)
+    inputs = np.sqrt(12.0) * (X - 0.5)
+    start = prior(Gaussian(), Identity(), n_features=n_features)
+    fit = fit_rows(MemoryRows(inputs, y / y.std()), start, options(100))
+    model = fit.model
+    mean, _ = marginals(fit.q, model.kernel, model.mean_function, model.inducing, inputs)
+    assert np.corrcoef(mean, signal)[0, 1] > 0.99
+
+
+def test_what_a_first_fit_misses_is_looked_for() -> None:
+    """Labels of two waves: the usual start finds a little, and residuals that still vary."""
+    generator = np.random.default_rng(1)
+    X = generator.uniform(size=(1_000, 3))
+    f = wave(X[:, 0], 5) + wave(X[:, 1], 4)
+    y = (generator.random(1_000) < Sigmoid()(3.0 * f)).astype(float)
+    rows = MemoryRows(np.sqrt(12.0) * (X - 0.5), y)
+    fit = fit_rows(rows, prior(Bernoulli(), Sigmoid(), n_features=3), options(100))
+    model = fit.model
+    mean, _ = marginals(fit.q, model.kernel, model.mean_function, model.inducing, rows.X)
+    assert np.mean((mean > 0) == (f > 0)) > 0.8
+    assert not misses_something(rows, fit.model, fit.q)
+
+
+def test_equal_kernels_separate() -> None:
+    generator = np.random.default_rng(0)
+    x = np.sort(generator.uniform(0.0, 1.0, 400))
+    y = 3.0 * wave(x, 1) + 0.5 * wave(x, 15) + 0.1 * generator.standard_normal(400)
+    rows = MemoryRows(np.sqrt(12.0) * (x[:, None] - 0.5), y / y.std())
+    start = prior(Gaussian(), Identity(), kernel=RBF() + RBF(), n_features=1)
+    fit = fit_rows(rows, start, options(100))
+    slow, fast = (term.params[0] for term in fit.model.kernel.terms)
+    assert abs(slow - fast) > 1.0
+    assert fit.model.likelihood.value("scale") * y.std() < 0.15  # type: ignore[attr-defined]
+
+
+# ---- the openings
+
+
+def test_openings_differ_in_lengthscale_only() -> None:
+    rows = MemoryRows(np.random.default_rng(0).normal(size=(200, 3)), np.zeros(200))
     kernel = RBF().for_features(3)
-    away = kernel.params - np.array([start.params for start in starts_of(kernel)])
+    found = openings(kernel, rows)
+    assert found[0].kernel == kernel
+    away = kernel.params - np.array([opening.kernel.params for opening in found])
     np.testing.assert_allclose(np.exp(away[:, 0]), [1.0, 3.0, 9.0, 27.0])
     np.testing.assert_array_equal(away[:, 1:], 0.0)
-    given = RBF(2.0).for_features(3)
-    first, second = starts_of(given)
-    assert first == given
-    np.testing.assert_allclose(second.params, given.params - 1.0)
+    assert not any(opening.suggested for opening in found)
 
 
-def test_the_best_start_comes_first_and_hopeless_ones_are_left_out() -> None:
+def test_lengthscales_that_targets_suggest() -> None:
     rows = waves("gaussian", 8)
-    Z = rows.X[:100]
-    first, *shorter = (
-        prior_state(Model(kernel, ZeroMean(), Gaussian(0.3), Identity(), ClosedForm(), Z))
-        for kernel in starts_of(RBF().for_features(1))
-    )
-    journal = Journal(lambda progress: None)
-    best, *others = ranked(rows, [first, *shorter], journal)
-    assert len(others) == 3
-    assert best.model.kernel == shorter[1].model.kernel
+    two = MemoryRows(np.column_stack([rows.X, rows.X[::-1]]), rows.y)
+    suggested = [o.kernel for o in openings(RBF(ard=True).for_features(2), two) if o.suggested]
+    usual = RBF(ard=True).for_features(2).lengthscale.values
+    for kernel in suggested:
+        ratio = usual / kernel.lengthscale.values  # type: ignore[attr-defined]
+        assert ratio[0] > 5.0
+        assert ratio[1] == pytest.approx(1.0)
+
+
+def test_given_lengthscales_are_started_from_first() -> None:
+    rows = waves("gaussian", 8)
+    given = RBF(2.0).for_features(1)
+    assert openings(given, rows) == []
+    first, second = as_given(given)
+    assert first.kernel == given
+    np.testing.assert_allclose(second.kernel.params, given.params - 1.0)
+
+
+def test_the_best_opening_comes_first_and_hopeless_ones_are_left_out() -> None:
+    rows, journal = waves("gaussian", 8), Journal(lambda progress: None)
+    kernel = RBF().for_features(1)
+    model = Model(kernel, ZeroMean(), Gaussian(0.3), Identity(), ClosedForm(), rows.X[:100])
+    every = openings(kernel, rows)
+    found = best_first(evaluated(rows, every, model, options(), journal))
+    assert len(found) == len(every)
+    reached = [opening.evaluation.objective for opening in found if opening.evaluation]
+    assert reached == sorted(reached, reverse=True)
+    assert found[0].kernel.params[0] < kernel.params[0] - np.log(5.0)
     with np.errstate(all="ignore"):
         broken = MemoryRows(rows.X, np.full(len(rows), np.nan))
-        assert ranked(broken, [first, *shorter], journal) == []
+        assert evaluated(broken, every, model, options(), journal) == []

@@ -8,6 +8,7 @@ import pytest
 from stepgp.kernels import (
     RBF,
     ActiveDims,
+    Ard,
     Constant,
     Kernel,
     Linear,
@@ -132,15 +133,44 @@ def test_what_was_given_fixed_or_fitted_is_not_amplified() -> None:
 
 
 @pytest.mark.parametrize("kernel", DEFAULTS, ids=repr)
-def test_shortened_sees_distances_larger(kernel: Kernel) -> None:
-    """k(a/factor) where there are lengthscales, in the same room: what a fit starts from."""
+def test_shortened_starts_elsewhere_in_the_same_room(kernel: Kernel) -> None:
     resolved = kernel.for_features(2)
-    moved = resolved.shortened(9.0)
+    moved = resolved.shortened(np.full(2, 9.0))
     np.testing.assert_array_equal(moved.bounds, resolved.bounds)
     away = resolved.params - moved.params
     is_level = ["log_lengthscale" in name for name in resolved.param_names]
     np.testing.assert_allclose(away, np.where(is_level, np.log(9.0), 0.0), atol=1e-12)
-    assert resolved.shortened(1.0) == resolved
+    assert resolved.shortened(np.ones(2)) == resolved
+
+
+@pytest.mark.parametrize("ard", [False, True, "shrunk"])
+def test_every_lengthscale_is_shortened_by_its_own_factor(ard: Ard) -> None:
+    """One for all by the largest factor; shrunk ones as far as their deviations reach."""
+    resolved = RBF(ard=ard).for_features(3)
+    factors = np.array([4.0, 1.0, 2.0])
+    ratio = resolved.lengthscale.values / resolved.shortened(factors).lengthscale.values
+    np.testing.assert_allclose(ratio, 4.0 if ard is False else factors, rtol=1e-12)
+    if ard == "shrunk":
+        extreme = resolved.shortened(np.array([1e6, 1.0, 1.0]))
+        low, high = extreme.bounds.T
+        assert np.all((low < extreme.params) & (extreme.params < high))
+        assert extreme.lengthscale.values[0] < 1e-2 * resolved.lengthscale.values[0]
+
+
+def test_active_dims_shortens_by_the_factors_of_its_features() -> None:
+    resolved = ActiveDims(RBF(ard=True), (2, 0)).for_features(3)
+    moved = resolved.shortened(np.array([5.0, 7.0, 3.0]))
+    both = [kernel.inner.lengthscale.values for kernel in (resolved, moved)]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(both[0] / both[1], [3.0, 5.0])
+
+
+def test_equal_terms_of_a_sum_start_apart() -> None:
+    """At equal parameters their gradients are equal, so they would stay equal for ever."""
+    one = RBF().for_features(1)
+    first, second, other = (one + RBF() + Matern32()).for_features(1).shortened(np.ones(1)).terms
+    assert first == one
+    assert second == one.shortened(np.full(1, 9.0))
+    assert other == Matern32().for_features(1)
 
 
 def test_given_lengthscales_are_not_shortened() -> None:
@@ -148,8 +178,4 @@ def test_given_lengthscales_are_not_shortened() -> None:
     given = [RBF(2.0), RBF(Positive(fixed=True)), RBF(Positive(prior=LogNormal(0.0, 1.0)))]
     for kernel in (*given, fitted.with_params(fitted.params + 0.1)):
         resolved = kernel.for_features(2)
-        assert resolved.shortened(9.0) == resolved
-    each = RBF(ard=True).for_features(2)
-    np.testing.assert_allclose(
-        each.lengthscale.values / 9.0, each.shortened(9.0).lengthscale.values
-    )
+        assert resolved.shortened(np.full(2, 9.0)) == resolved

@@ -58,9 +58,24 @@ def test_every_library(mean: MeanFunction, library: str) -> None:
 
 def test_a_start_at_a_level() -> None:
     assert ZeroMean().shifted(2.0) == ZeroMean()
-    assert ConstantMean(0.7).shifted(2.0) == ConstantMean(2.0)
+    assert ConstantMean(0.7).shifted(2.0) == ConstantMean(2.0, centre=2.0)
     shifted = MEANS[2].shifted(2.0)
     np.testing.assert_array_equal(shifted.params, [2.0, 1.0, -2.0])
+
+
+@every_mean
+def test_prior_of_a_constant_that_has_been_given_a_start(mean: MeanFunction) -> None:
+    """N(offset, (3·unit)²) on the constant alone, flat before; its slope."""
+    assert mean.log_prior() == 0.0
+    np.testing.assert_array_equal(mean.log_prior_gradient(), np.zeros(len(mean.params)))
+    shifted = mean.shifted(2.0, 10.0)
+    moved = shifted.with_params(shifted.params + 15.0)
+    wanted = -0.5 * 0.5**2 if len(mean.params) else 0.0
+    assert moved.log_prior() == pytest.approx(wanted)
+    for index, slope in enumerate(moved.log_prior_gradient()):
+        step = 1e-3 * np.eye(len(mean.params))[index]
+        above, below = (moved.with_params(moved.params + s * step).log_prior() for s in (1, -1))
+        assert slope == pytest.approx((above - below) / 2e-3, abs=1e-9)
 
 
 @every_mean

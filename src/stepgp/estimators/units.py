@@ -40,7 +40,11 @@ class Units:
         if standardize:
             inputs = Standardisation.of(rows.X, rows.weight)
         if likelihood.location_scale:
-            targets = Standardisation.of(rows.y[:, None], rows.weight)
+            own = likelihood.location_and_scale(rows.y, rows.weight)
+            if own is None:
+                targets = Standardisation.of(rows.y[:, None], rows.weight)
+            else:
+                targets = Standardisation.by(np.array(own[:1]), np.array(own[1:]))
             _check_spread(float(targets.scale[0]))
         return cls(inputs, targets)
 

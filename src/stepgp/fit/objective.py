@@ -12,6 +12,7 @@ from stepgp.fit.estep import EStep, e_step
 from stepgp.kernels import Kernel, Pullback
 from stepgp.likelihoods import Likelihood
 from stepgp.links import Link
+from stepgp.model.means import MeanFunction
 from stepgp.model.posterior import Sites
 from stepgp.model.rowpass import Model
 from stepgp.rows.memory import MemoryRows
@@ -75,8 +76,8 @@ def _units(model: Model) -> Floats:
     )
 
 
-def _with_priors(model: Model) -> tuple[Kernel, Likelihood, Link]:
-    return model.kernel, model.likelihood, model.link
+def _with_priors(model: Model) -> tuple[Kernel, MeanFunction, Likelihood, Link]:
+    return model.kernel, model.mean_function, model.likelihood, model.link
 
 
 def n_hyperparameters(model: Model) -> int:
@@ -192,7 +193,7 @@ def _gradient(model: Model, step: EStep, pullback: Pullback) -> Floats:
     return _units(model) * np.concatenate(
         [
             by_rows.kernel + by_kzz.params + model.kernel.log_prior_gradient(),
-            by_rows.mean_function,
+            by_rows.mean_function + model.mean_function.log_prior_gradient(),
             by_rows.likelihood + model.likelihood.log_prior_gradient(),
             model.rule.pull(model.link, model.likelihood.features, by_rows.levels)
             + model.link.log_prior_gradient()

@@ -39,6 +39,7 @@ class Options:
     tolerance: float = 1e-4
     """Nats a row that the fit may leave on the table (see `gain_for` and `stages`)."""
     jitter: float = 1e-8
+    largest_jitter: float = 1e-4
     seed: int = 0
 
     def gain_for(self, weight: float) -> float:

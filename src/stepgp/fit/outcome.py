@@ -53,6 +53,9 @@ class Outcome(Enum):
         """One sentence for a warning or a report."""
         return f"{self.cause}; {self.remedy}." if self.remedy else f"{self.cause}."
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}"
+
     @property
     def is_sound(self) -> bool:
         """Whether the fit can be used without a second look."""

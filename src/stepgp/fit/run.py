@@ -9,7 +9,7 @@ import numpy as np
 
 from stepgp._array.blockwise import blockwise
 from stepgp._array.linalg import NotPositiveDefinite
-from stepgp._array.namespace import to_numpy
+from stepgp._array.namespace import Floats, to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.fit.information import informed
 from stepgp.fit.journal import Journal, Progress
@@ -23,8 +23,8 @@ from stepgp.fit.resolution import (
     resolution_of,
 )
 from stepgp.fit.scale import Start, start_of
-from stepgp.fit.screen import starts_of
-from stepgp.fit.stages import Summit, climb_in_stages
+from stepgp.fit.screen import Opening, misses_something
+from stepgp.fit.stages import FEW, Summit, climb_in_stages, openings_of
 from stepgp.fit.start import Constant, best_constant
 from stepgp.model.fitted import predicts_gaussian
 from stepgp.model.inducing import choose_inducing
@@ -91,36 +91,71 @@ def fit_rows(
 ) -> Fit:
     """Fit all hyperparameters and q(u) to the rows; BLAS keeps to one thread meanwhile.
 
-    A fit that is hardly better than the best constant starts again, from other inducing inputs and
-    the lengthscales that come next, until one is or none is left; the best counts. It has failed
-    where that is below the constant by more than q(u) must cost.
+    It starts from the lengthscales that explain few rows best. A fit that is hardly better than
+    the best constant starts again from those that come next, one whose residuals still vary with an
+    input from those that the targets suggest, until one is better or none is left; the best counts.
+    It has failed where that is below the constant by more than q(u) must cost.
     """
     journal = Journal(report)
     with blockwise():
         constant = best_constant(rows, prior.likelihood, prior.link)
         start = start_of(rows, prior.likelihood, prior.link, constant.level)
-        weight, fits, attempt = rows.total_weight, list[Fit](), 0
-        for attempt in range(len(starts_of(prior.kernel))):
-            model = _first_model(rows, prior, start, options, attempt)
-            try:
-                summit = climb_in_stages(rows, model, start, options, journal, attempt=attempt)
-            except NotPositiveDefinite:
+        model = _first_model(rows, prior, start, options)
+        fits, restarts, lost, missing = list[Fit](), 0, True, True
+        for opening in openings_of(rows, model, start, options, journal):
+            if fits and not (lost or (missing and opening.suggested)):
                 continue
-            fits.append(_fit_of(summit, rows, options, constant.log_prob))
-            if _lead(fits[-1], constant, weight) >= _PRICE:
-                break
+            restarts += bool(fits)
+            if fits and lost and not _leads_on(rows, opening, model.inducing, options, journal):
+                continue
+            fit = _fit_from(rows, opening, model.inducing, constant, options, journal)
+            if fit is not None:
+                fits.append(fit)
+                lost = _lead(fit, constant, rows.total_weight) < _PRICE and lost
+                missing = misses_something(rows, fit.model, fit.q)
+                if not (lost or missing):
+                    break
     if not fits:
         raise NotPositiveDefinite(f"The fit failed: {Outcome.NO_POSTERIOR.message}")
     best = max(fits, key=lambda fit: fit.objective)
     outcome = best.diagnostics.outcome
-    allowed = _SLACK * weight + _PRICE
+    allowed = _SLACK * rows.total_weight + _PRICE
     # The constant comes for free, q(u) is learnt. By Laplace's method ½ log|B| is what a model
     # with this kernel pays for that, were its mean the constant: much where the data leave little
     # doubt on f, as huge exposures do.
-    if _lead(best, constant, weight) + allowed + 0.5 * best.q.log_det_precision < 0.0:
+    paid = 0.5 * best.q.log_det_precision
+    if _lead(best, constant, rows.total_weight) + allowed + paid < 0.0:
         outcome = Outcome.WORSE_THAN_CONSTANT
-    found = replace(best.diagnostics, outcome=outcome, restarts=attempt)
+    found = replace(best.diagnostics, outcome=outcome, restarts=restarts)
     return replace(best, diagnostics=found)
+
+
+def _leads_on(
+    rows: MemoryRows, opening: Opening, inducing: Floats, options: Options, journal: Journal
+) -> bool:
+    """Whether a further start finds something in few of the rows, where all of them cost more."""
+    few = rows.head(FEW)
+    if len(rows) < 2 * FEW:
+        return True
+    constant = best_constant(few, opening.state.model.likelihood, opening.state.model.link)
+    fit = _fit_from(few, opening, inducing, constant, options, journal)
+    return fit is not None and _lead(fit, constant, few.total_weight) >= _PRICE
+
+
+def _fit_from(
+    rows: MemoryRows,
+    opening: Opening,
+    inducing: Floats,
+    constant: Constant,
+    options: Options,
+    journal: Journal,
+) -> Fit | None:
+    """The fit that a start leads to; None where there is no posterior."""
+    try:
+        summit = climb_in_stages(rows, opening.state, inducing, options, journal)
+    except NotPositiveDefinite:
+        return None
+    return _fit_of(summit, rows, options, constant.log_prob)
 
 
 def _lead(fit: Fit, constant: Constant, weight: float) -> float:
@@ -132,9 +167,7 @@ def _lead(fit: Fit, constant: Constant, weight: float) -> float:
     return reached - constant.log_joint(weight)
 
 
-def _first_model(
-    rows: MemoryRows, prior: Prior, start: Start, options: Options, attempt: int
-) -> Model:
+def _first_model(rows: MemoryRows, prior: Prior, start: Start, options: Options) -> Model:
     """The model at its starting parameters; its cells, if it needs any, come later."""
     kernel = prior.kernel.amplified(start.spread**2)
     inducing = options.inducing
@@ -145,7 +178,7 @@ def _first_model(
             options.n_inducing,
             method=inducing,
             kernel=kernel,
-            generator=np.random.default_rng(options.seed + attempt),
+            generator=np.random.default_rng(options.seed),
         )
     mean_function = prior.mean_function.shifted(start.centre, start.spread)
     link = prior.link.placed(start.centre, _REACH * max(start.spread, 1.0))

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stepgp._array.linalg import NotPositiveDefinite
-from stepgp._array.namespace import to_numpy
+from stepgp._array.namespace import Floats, to_numpy
 from stepgp.cells.base import CellFamily
 from stepgp.fit.journal import Journal, Progress
 from stepgp.fit.loop import Climb, climb
@@ -23,14 +22,15 @@ from stepgp.fit.resolution import (
     resolution_of,
 )
 from stepgp.fit.scale import Start
-from stepgp.fit.screen import ranked, starts_of
+from stepgp.fit.screen import Opening, as_given, best_first, evaluated, openings
 from stepgp.model.inducing import kmeans
 from stepgp.model.rowpass import Model
 from stepgp.model.rules import CellRule, ClosedForm, check_levels, has_closed_form
 from stepgp.rows.memory import MemoryRows
 
-_SCREENED = 1_024
 _SUBSETS = (1_024, 4_096, 24_576)
+FEW = 1_024
+"""Rows that starts are compared on."""
 _LARGE = 8_192
 """Rows from which on subsets are climbed first. Fewer are climbed at once: that is quick enough,
 and a subset may lead to another summit (banana through ten inducing inputs: .01 nats lower)."""
@@ -38,7 +38,6 @@ _ROUGH, _LATE = 2e-4, 1e-4
 """Nats a row that an iteration must gain at least on a subset, where less is lost in what the
 subset does not know, and on all rows after subsets, where little is left to gain."""
 _ROUNDS = 6
-_LARGEST_JITTER = 1e-4
 _REACH = 8.0
 """Prior deviations that the first, coarse cells span on either side."""
 _SAME = 1e-3
@@ -74,32 +73,41 @@ class _Stage:
     """Times that the optimiser may start afresh, to see whether it was done."""
 
 
+def openings_of(
+    rows: MemoryRows, model: Model, start: Start, options: Options, journal: Journal
+) -> list[Opening]:
+    """The starts that the kernel leaves open, with q(u) of few rows, the best for them first."""
+    few = rows.head(FEW)
+    if len(_plan(len(rows), options.tolerance)) > 1 and len(model.inducing) > 1:
+        # Half of them find the lengthscales as well.
+        Z, generator = model.inducing, np.random.default_rng(options.seed)
+        model = replace(model, inducing=kmeans(Z, np.ones(len(Z)), len(Z) // 2, generator))
+    model = _through(_first_cells(model, start, options), model)
+    left_open = openings(model.kernel, rows)
+    if not left_open:
+        return evaluated(few, as_given(model.kernel), model, options, journal)
+    return best_first(evaluated(few, left_open, model, options, journal))
+
+
 def climb_in_stages(
     rows: MemoryRows,
-    model: Model,
-    start: Start,
+    state: State,
+    inducing: Floats,
     options: Options,
     journal: Journal,
-    *,
-    attempt: int,
 ) -> Summit:
     """Climb on a few rows with a few inducing inputs, then on more, then on all.
 
     Each stage starts from the state before: its sites are moved to the new inducing inputs and
-    scaled to the new number of rows. An `attempt` starts from the lengthscales that rank so on the
-    first rows, 0 for the best. Hyperparameters stay where more rows could improve a
-    prediction by no more than the tolerance; q(u) has seen all rows in the end.
+    scaled to the new number of rows. The first has those of few rows. Hyperparameters stay where
+    more rows could improve a prediction by no more than the tolerance; q(u) has seen all rows in
+    the end.
     """
-    stages = _plan(len(rows), options.tolerance)
-    inducing = model.inducing
-    if len(stages) > 1 and len(inducing) > 1:  # half of them find the lengthscales as well
-        generator = np.random.default_rng(options.seed)
-        half = kmeans(inducing, np.ones(len(inducing)), len(inducing) // 2, generator)
-        model = replace(model, inducing=half)
-    cells = _first_cells(model, start, options)
-    first, *later = stages
+    first, *later = _plan(len(rows), options.tolerance)
     subset = rows.head(first.n_rows)
-    state = _start_of_rank(subset, _through(cells, model), options, journal, attempt)
+    ratio = subset.total_weight / rows.head(FEW).total_weight
+    state = replace(state, sites=state.sites.rescaled(ratio))
+    cells = state.model.rule.family
     summit = _climb_and_refine(
         subset, state, cells, first, options, journal, max_iter=options.max_iter, damped=True
     )
@@ -112,7 +120,7 @@ def climb_in_stages(
         state = replace(state, sites=state.sites.rescaled(ratio))
         if len(state.model.inducing) < len(inducing) and stage.n_rows >= _LARGE:
             state = moved_to(state, inducing=inducing)
-        if settled and stage is not stages[-1]:
+        if settled and stage is not later[-1]:
             state = _after_one_pass(subset, state)
             continue
         max_iter = 0 if settled else options.max_iter
@@ -127,23 +135,6 @@ def climb_in_stages(
             run = replace(summit.run, outcome=before.run.outcome)
             summit = replace(summit, run=run, rows=before.rows)
     return summit
-
-
-def _start_of_rank(
-    rows: MemoryRows, model: Model, options: Options, journal: Journal, rank: int
-) -> State:
-    """Of the starts that the kernel leaves open the one of that rank, with the sites of the rows
-    as few of them say."""
-    states = [
-        State.prior(replace(model, kernel=kernel), jitter=options.jitter, largest=_LARGEST_JITTER)
-        for kernel in starts_of(model.kernel)
-    ]
-    few = rows.head(_SCREENED)
-    ratio = rows.total_weight / few.total_weight
-    found = ranked(few, states, journal)
-    if rank >= len(found):
-        raise NotPositiveDefinite("No posterior was found at the starting hyperparameters.")
-    return replace(found[rank], sites=found[rank].sites.rescaled(ratio))
 
 
 def _after_one_pass(rows: MemoryRows, state: State) -> State:
@@ -243,7 +234,7 @@ def _climb(
         )
         state = run.evaluation.state
         jitter = 10.0 * state.sites.factor.jitter
-        if not run.stopped_by_kernel or jitter > _LARGEST_JITTER:
+        if not run.stopped_by_kernel or jitter > options.largest_jitter:
             return run
         state = moved_to(state, jitter=jitter)
 

@@ -21,7 +21,9 @@ _NOTHING = 1e-6
 """Nats a row: a level that runs off to infinity stops where a grid gains less, and less than
 the grid before."""
 _LARGEST = 1e20
+"""Of a latent value: neighbouring numbers must be closer than what the likelihood tells apart."""
 _ROWS = 20_000
+_HALVINGS = 40
 _REFUSED = 1e300
 
 
@@ -54,7 +56,7 @@ def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> Const
     """
     total = rows.total_weight
     rows = rows.head(_ROWS)
-    x, log_prob = _best_level(rows, likelihood, link)
+    x, log_prob = _best_level(rows, likelihood, link, total)
     if likelihood.params.size and np.isfinite(log_prob):
 
         def negative(theta: Floats) -> float:
@@ -71,18 +73,22 @@ def best_constant(rows: MemoryRows, likelihood: Likelihood, link: Link) -> Const
     if abs(x) > _LARGEST:
         raise ValueError(
             f"The targets ask for latent values around {x:g} under the link {link!r}, where "
-            "neighbouring numbers are too far apart. Give exposures in a larger unit, or use a "
-            'link that needs no such values, such as "exp".'
+            "neighbouring numbers are too far apart. Give exposures in a smaller unit, so that "
+            'their numbers are larger, or use a link that needs no such values, such as "exp".'
         )
     same = not likelihood.discrete and bool(np.ptp(to_numpy(rows.y)) == 0.0)
     return Constant(x, log_prob, likelihood.log_prior(), same)
 
 
-def _best_level(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[float, float]:
+def _best_level(
+    rows: MemoryRows, likelihood: Likelihood, link: Link, total: float
+) -> tuple[float, float]:
     """(x, log-likelihood) at the given likelihood parameters.
 
     Where the best grid point is the last, the next grid starts around it and is four times as
-    wide, for as long as that gains anything; else it is between the point's neighbours.
+    wide, for as long as that gains anything; else it is between the point's neighbours. A level
+    that has run off comes back as far as costs half a nat in all: counts of n rows that are all 0
+    have the rate 1/2n, not 0.
     """
     centre, reach = 0.0, _REACH
     best, before = (0.0, -np.inf), 0.0
@@ -99,10 +105,28 @@ def _best_level(rows: MemoryRows, likelihood: Likelihood, link: Link) -> tuple[f
         centre, reach = float(grid[top]), reach * (2.0 / (_POINTS - 1) if inner else 4.0)
         rise = score[top] - score[_POINTS // 2]
         close = inner and reach < _CLOSE * max(1.0, abs(centre)) and gained < _ENOUGH
-        if close or (not inner and rise < _NOTHING and rise <= before):
+        if not inner and rise < _NOTHING and rise <= before:
+            return _back(rows, likelihood, link, best, 0.5 / total)
+        if close:
             break
         before = rise
     return best
+
+
+def _back(
+    rows: MemoryRows,
+    likelihood: Likelihood,
+    link: Link,
+    best: tuple[float, float],
+    cost: float,
+) -> tuple[float, float]:
+    """The level nearest to 0 whose score is within `cost` of the best one, which has run off."""
+    near, far = 0.0, best[0]
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (near + far)
+        score = float(_score(rows, likelihood, link, np.array([middle]))[0])
+        near, far = (near, middle) if score >= best[1] - cost else (middle, far)
+    return far, float(_score(rows, likelihood, link, np.array([far]))[0])
 
 
 def _score(rows: MemoryRows, likelihood: Likelihood, link: Link, grid: Floats) -> Floats:

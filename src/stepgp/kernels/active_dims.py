@@ -39,8 +39,8 @@ class ActiveDims(Kernel):
     def amplified(self, factor: float) -> Self:
         return replace(self, inner=self.inner.amplified(factor))
 
-    def shortened(self, factor: float) -> Self:
-        return replace(self, inner=self.inner.shortened(factor))
+    def shortened(self, factors: Floats) -> Self:
+        return replace(self, inner=self.inner.shortened(factors[list(self.dims)]))
 
     def _resolved(self, n_features: int) -> Self:
         if max(self.dims) >= n_features:

@@ -51,8 +51,8 @@ class Kernel(Compound):
         """
         return self
 
-    def shortened(self, factor: float) -> Kernel:
-        """Started at lengthscales `factor` times shorter where their start was left open.
+    def shortened(self, factors: Floats) -> Kernel:
+        """With lengthscales started that many times shorter, (D,), where they were left open.
 
         Priors and bounds stay; itself where all are given, fixed or fitted already.
         """
@@ -193,8 +193,8 @@ class Composite(Kernel):
     def part_label(self, index: int) -> str:
         return f"{type(self.kernels[index]).__name__}{index}."
 
-    def shortened(self, factor: float) -> Self:
-        return self.with_parts([kernel.shortened(factor) for kernel in self.kernels])
+    def shortened(self, factors: Floats) -> Self:
+        return self.with_parts([kernel.shortened(factors) for kernel in self.kernels])
 
     def _resolved(self, n_features: int) -> Self:
         return self.with_parts([kernel.for_features(n_features) for kernel in self.kernels])
@@ -219,6 +219,12 @@ class Sum(Composite):
 
     def amplified(self, factor: float) -> Self:
         return self.with_parts([kernel.amplified(factor) for kernel in self.kernels])
+
+    def shortened(self, factors: Floats) -> Self:
+        """Of equal terms each a ninth as long as the one before: equal ones would stay equal."""
+        before = [self.kernels[:i].count(kernel) for i, kernel in enumerate(self.kernels)]
+        pairs = zip(self.kernels, before, strict=True)
+        return self.with_parts([kernel.shortened(9.0**n * factors) for kernel, n in pairs])
 
     def _evaluate(self, A: Array, B: Array) -> tuple[Array, Pullback]:
         xp = namespace(A, B)

@@ -55,8 +55,8 @@ class Periodic(Kernel):
     def amplified(self, factor: float) -> Self:
         return replace(self, variance=self.variance.times(factor))
 
-    def shortened(self, factor: float) -> Self:
-        return replace(self, lengthscale=self.lengthscale.started(1.0 / factor))
+    def shortened(self, factors: Floats) -> Self:
+        return replace(self, lengthscale=self.lengthscale.started(1.0 / factors))
 
     def _resolved(self, n_features: int) -> Self:
         lengthscale = self.lengthscale.resolved(

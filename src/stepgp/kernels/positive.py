@@ -110,13 +110,20 @@ class Positive(Parametrised):
         start = np.asarray(self.value, dtype=np.float64)
         return replace(self, value=factor * start, prior=prior)
 
-    def started(self, factor: float) -> Positive:
-        """Only the start `factor` times as large where it was left open."""
-        if self.given or self.fixed or self.theta is not None or factor == 1.0:
+    def started(self, factors: Floats) -> Positive:
+        """Only the starts that many times as large, (size,), where they were left open; one for
+        all features as many times as the smallest."""
+        if self.given or self.fixed or self.theta is not None or np.all(factors == 1.0):
             return self
-        theta = self._start()
-        theta[: 1 if self._level else None] += math.log(factor)
-        return self.with_params(theta)
+        by, theta = np.log(factors), self._start()
+        if self._kind is False:
+            return self.with_params(theta + np.min(by))
+        if self._kind is True:
+            return self.with_params(theta + by)
+        level = np.mean(by)
+        reach = 0.9 * _DEVIATION_RANGE
+        deviations = np.clip((by - level) / self._slope, -reach, reach)
+        return self.with_params(theta + np.concatenate([[level], deviations]))
 
     def _check_size(self, got: int, size: int) -> None:
         if got != size:

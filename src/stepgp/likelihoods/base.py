@@ -150,6 +150,10 @@ class Likelihood(ABC):
         """The same likelihood with a rough start, from data, of what was left open."""
         return self
 
+    def location_and_scale(self, y: Floats, weight: Floats | None) -> tuple[float, float] | None:
+        """What targets of a location–scale family are standardised by; None: mean and deviation."""
+        return None
+
     def rescaled(self, shift: float, scale: float) -> Self:
         """The likelihood of shift + scale·y at the level shift + scale·g."""
         raise self._missing("rescaled(shift, scale)", "standardised targets")

@@ -11,7 +11,7 @@ from scipy import special as scipy_special
 
 from stepgp._array import Array, Floats, namespace
 from stepgp._array.special import digamma
-from stepgp.likelihoods.moments import robust_sd, weighted_sd
+from stepgp.likelihoods.moments import robust_sd, weighted_median, weighted_sd
 from stepgp.likelihoods.parametric import Parametric, Positive
 from stepgp.links import Feature
 
@@ -150,6 +150,10 @@ class StudentT(Parametric):
         if self.scale is not None or spread == 0.0:
             return self
         return replace(self, scale=_NOISE_SHARE * spread)
+
+    def location_and_scale(self, y: Floats, weight: Floats | None) -> tuple[float, float]:
+        """Median and a deviation that outliers do not move."""
+        return weighted_median(y, weight), robust_sd(y, weight)
 
     def rescaled(self, shift: float, scale: float) -> Self:
         return replace(self, scale=scale * self.value("scale"))

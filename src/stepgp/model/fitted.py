@@ -36,7 +36,11 @@ class Standardisation:
         relative = columns / unit
         centre = np.average(relative, axis=0, weights=weight)
         spread = np.sqrt(np.average((relative - centre) ** 2, axis=0, weights=weight))
-        shift, scale = unit * centre, unit * spread
+        return cls.by(unit * centre, unit * spread)
+
+    @classmethod
+    def by(cls, shift: Floats, scale: Floats) -> Standardisation:
+        """A column whose scale is nothing is only shifted."""
         # Rounding leaves a constant column a deviation of a few ulp of its value.
         constant = scale <= 1e-14 * np.maximum(np.abs(shift), 1e-300)
         return cls(shift, np.where(constant, 1.0, scale))

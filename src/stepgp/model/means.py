@@ -33,6 +33,12 @@ class MeanFunction(ABC):
     def with_params(self, params: Floats) -> MeanFunction:
         """The same mean function with other parameters."""
 
+    def log_prior(self) -> float:
+        return 0.0
+
+    def log_prior_gradient(self) -> Floats:
+        return np.zeros(len(self.params))
+
     @abstractmethod
     def for_features(self, n_features: int) -> MeanFunction:
         """The same mean function, sized for inputs with that many columns."""
@@ -86,10 +92,14 @@ class ZeroMean(MeanFunction):
 @final
 @dataclass(frozen=True)
 class ConstantMean(MeanFunction):
-    """m(x) = c."""
+    """m(x) = c; once `shifted`, with the weak prior N(offset, (3·unit)²) on c.
+
+    It decides nothing but where the data leave c to run off to infinity, as counts that are all 0.
+    """
 
     constant: float = 0.0
     unit: float = 1.0
+    centre: float | None = None
 
     @property
     def params(self) -> Floats:
@@ -110,7 +120,13 @@ class ConstantMean(MeanFunction):
         return self
 
     def shifted(self, offset: float, unit: float = 1.0) -> ConstantMean:
-        return ConstantMean(offset, unit)
+        return ConstantMean(offset, unit, offset)
+
+    def log_prior(self) -> float:
+        return _log_prior(self.constant, self.centre, self.unit)
+
+    def log_prior_gradient(self) -> Floats:
+        return np.array([_log_prior_slope(self.constant, self.centre, self.unit)])
 
     def __call__(self, X: Array) -> Array:
         return 0.0 * X[:, 0] + self.constant
@@ -122,11 +138,12 @@ class ConstantMean(MeanFunction):
 @final
 @dataclass(frozen=True, eq=False)
 class LinearMean(MeanFunction):
-    """m(x) = c + βᵀx."""
+    """m(x) = c + βᵀx, c as in `ConstantMean`."""
 
     constant: float = 0.0
     slope: Floats = field(default_factory=lambda: np.zeros(0))
     unit: float = 1.0
+    centre: float | None = None
 
     @property
     def params(self) -> Floats:
@@ -153,7 +170,14 @@ class LinearMean(MeanFunction):
         return replace(self, slope=np.zeros(n_features))
 
     def shifted(self, offset: float, unit: float = 1.0) -> LinearMean:
-        return replace(self, constant=offset, unit=unit)
+        return replace(self, constant=offset, unit=unit, centre=offset)
+
+    def log_prior(self) -> float:
+        return _log_prior(self.constant, self.centre, self.unit)
+
+    def log_prior_gradient(self) -> Floats:
+        by_constant = _log_prior_slope(self.constant, self.centre, self.unit)
+        return np.concatenate([[by_constant], np.zeros(len(self.slope))])
 
     def __call__(self, X: Array) -> Array:
         return X @ like(self.slope, X) + self.constant
@@ -161,6 +185,18 @@ class LinearMean(MeanFunction):
     def pullback(self, X: Array, adjoint: Array) -> Floats:
         xp = namespace(adjoint)
         return np.concatenate([[float(xp.sum(adjoint))], to_numpy(adjoint @ X)])
+
+
+_SPREAD = 3.0
+"""Deviation of the prior of a constant, in its unit."""
+
+
+def _log_prior(constant: float, centre: float | None, unit: float) -> float:
+    return 0.0 if centre is None else -0.5 * ((constant - centre) / (_SPREAD * unit)) ** 2
+
+
+def _log_prior_slope(constant: float, centre: float | None, unit: float) -> float:
+    return 0.0 if centre is None else (centre - constant) / (_SPREAD * unit) ** 2
 
 
 def resolve_mean(mean_function: str | MeanFunction) -> MeanFunction:

@@ -93,8 +93,12 @@ class Mixture:
 
     def quantiles(self, at: list[float]) -> Floats:
         """The smallest y with cdf(y) ≥ p for every p, (n, m)."""
-        masses, centre = to_numpy(self.sight.masses()), to_numpy(self.mean())
-        levels = to_numpy(self._levels())
+        masses, levels = to_numpy(self.sight.masses()), to_numpy(self._levels())
+        # Near the median: a mean may be infinite.
+        middle = np.argmax(
+            np.cumsum(masses, axis=1) >= 0.5 * np.sum(masses, axis=1)[:, None], axis=1
+        )
+        centre = np.take_along_axis(to_numpy(self.means()), middle[:, None], axis=1)[:, 0]
 
         def cdf(y: Floats, rows: npt.NDArray[np.intp]) -> Floats:
             return np.sum(masses[rows] * self.likelihood.cdf(y[:, None], levels[rows]), axis=1)

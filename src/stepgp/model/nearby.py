@@ -66,7 +66,7 @@ class SharingRows:
         def weighs(cells: Array, reach: Array) -> Array:
             with np.errstate(all="ignore"):
                 mean = xp.abs(self._through(cells[:, None]).means()[:, 0])
-            return mean * xp.exp(-0.25 * reach * reach) > _MOMENTS**0.5 * own
+                return mean * xp.exp(-0.25 * reach * reach) > _MOMENTS**0.5 * own
 
         return weighs
 

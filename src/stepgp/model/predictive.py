@@ -60,6 +60,11 @@ class Predictive(ABC):
         """Independent draws for every row, (n, n_samples)."""
 
     @final
+    def __repr__(self) -> str:
+        methods = "mean, var, std, log_prob, cdf, quantile, interval, sample"
+        return f"<{type(self).__name__} of {len(self)} rows: {methods}>"
+
+    @final
     def std(self) -> Floats:
         """√Var y, (n,)."""
         return np.sqrt(self.var())
@@ -75,7 +80,7 @@ class Predictive(ABC):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GaussianPredictive(Predictive):
     """N(y | location, scale²), where a Gaussian likelihood sees the latent function itself."""
 
@@ -112,7 +117,7 @@ class GaussianPredictive(Predictive):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixturePredictive(Predictive):
     """p(y_i) = Σ_k w_k(μ_i, v_i) p(y_i | e_i g_k), over the cells that each row sees.
 

@@ -51,6 +51,11 @@ class Rule(ABC):
         """Latent values at which levels are read, (K,)."""
         raise TypeError(f"{type(self).__name__} has no cells: learnt links are seen through cells.")
 
+    @property
+    def family(self) -> CellFamily | None:
+        """The cells that the link is seen through, if any."""
+        return None
+
     def totals(self, link: Link, function: LevelFunction, mean: Array, var: Array) -> Floats:
         """Σ_i w_k(μ_i, v_i) h_ri(g_k) for R functions of each row's own, (R, K)."""
         raise TypeError(f"{type(self).__name__} has no cells: learnt links are seen through cells.")
@@ -78,6 +83,10 @@ class CellRule(Rule):
         return self.cells.expect_table(
             lambda rows, cells: function(columns(levels, cells), rows), mean, var
         )
+
+    @property
+    def family(self) -> CellFamily:
+        return self.cells
 
     @property
     def points(self) -> Floats:
