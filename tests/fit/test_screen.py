@@ -149,11 +149,16 @@ def test_the_best_opening_comes_first_and_hopeless_ones_are_left_out() -> None:
     kernel = RBF().for_features(1)
     model = Model(kernel, ZeroMean(), Gaussian(0.3), Identity(), ClosedForm(), rows.X[:100])
     every = openings(kernel, rows)
-    found = best_first(evaluated(rows, every, model, options(), journal))
+    found = best_first(evaluated(rows, every, model, options(), journal), usual=kernel)
     assert len(found) == len(every)
     reached = [opening.evaluation.objective for opening in found if opening.evaluation]
     assert reached == sorted(reached, reverse=True)
     assert found[0].kernel.params[0] < kernel.params[0] - np.log(5.0)
+    slow = waves("gaussian", 1)
+    slightly = best_first(evaluated(slow, every, model, options(), journal), usual=kernel)
+    reached = [opening.evaluation.objective for opening in slightly if opening.evaluation]
+    assert slightly[0].kernel == kernel
+    assert max(reached) - reached[0] < 0.05
     with np.errstate(all="ignore"):
         broken = MemoryRows(rows.X, np.full(len(rows), np.nan))
         assert evaluated(broken, every, model, options(), journal) == []

@@ -86,7 +86,7 @@ def openings_of(
     left_open = openings(model.kernel, rows)
     if not left_open:
         return evaluated(few, as_given(model.kernel), model, options, journal)
-    return best_first(evaluated(few, left_open, model, options, journal))
+    return best_first(evaluated(few, left_open, model, options, journal), usual=left_open[0].kernel)
 
 
 def climb_in_stages(
