@@ -208,7 +208,7 @@ def test_the_band_is_that_of_a_gaussian_around_the_deviations() -> None:
     statistics = np.stack([np.zeros(5), np.full(5, -12.5)])
     known = link.informed(link.knots, (Feature.VALUE, Feature.SQUARE), statistics, np.zeros(5))
     low, high = known.band(link.knots).T
-    np.testing.assert_allclose(0.5 * (high - low), 1.959964 / np.sqrt(25.0 + 1e-2), rtol=1e-6)
+    np.testing.assert_allclose(0.5 * (high - low), 1.959964 / np.sqrt(25.02), rtol=1e-6)
     np.testing.assert_allclose(0.5 * (high + low), link.levels, rtol=1e-12)
     narrow = known.band(link.knots, coverage=0.5)
     assert np.all(narrow[:, 1] - narrow[:, 0] < high - low)
@@ -226,8 +226,29 @@ def test_bands_hold_the_link_and_its_support(kind: LearntLink) -> None:
     np.testing.assert_allclose(in_units, np.stack([2.0 - 3.0 * high, 2.0 - 3.0 * low], axis=-1))
 
 
-def test_fixed_links_have_no_width() -> None:
+def test_fixed_links_have_no_width_but_that_of_f() -> None:
     np.testing.assert_array_equal(Sigmoid().band(X), np.stack([Sigmoid()(X)] * 2, axis=-1))
+    low, high = Sigmoid().band(X, 0.9, var=4.0).T
+    np.testing.assert_allclose(low, Sigmoid()(X - 2.0 * 1.6448536), rtol=1e-7)
+    np.testing.assert_allclose(high, Sigmoid()(X + 2.0 * 1.6448536), rtol=1e-7)
+
+
+def test_bands_of_f_and_link_together() -> None:
+    """Against draws of both: f ~ N(x, v), d ~ N(d̂, covariance)."""
+    link = moved(Smooth(n_knots=9))
+    assert link.knots is not None
+    features = (Feature.LOG, Feature.LOG_COMPLEMENT)
+    known = link.informed(link.knots, features, np.full((2, 9), 40.0), np.zeros(9))
+    assert known.covariance is not None
+    generator = np.random.default_rng(0)
+    x, v = np.linspace(-2.0, 3.0, 6), 0.04
+    shifts = generator.multivariate_normal(known.deviations, known.covariance, size=20_000)
+    f = x + np.sqrt(v) * generator.standard_normal((20_000, 6))
+    d = np.array([np.interp(row, link.knots, own) for row, own in zip(f, shifts, strict=True)])
+    wanted = np.quantile(Sigmoid()(f + d), [0.05, 0.95], axis=0).T
+    np.testing.assert_allclose(known.band(x, 0.9, var=v), wanted, atol=0.015)
+    with pytest.raises(ValueError, match="coverage must lie strictly between 0 and 1"):
+        known.band(x, 1.0)
 
 
 # ---- errors, files

@@ -91,6 +91,26 @@ class StepGPEstimator(BaseEstimator, ABC):
         inputs = self._checked_inputs(X)
         return self.fitted_.latent(inputs, n_jobs=number_of_threads(self.n_jobs, len(inputs)))
 
+    def level_band(self, X: Any, coverage: float = 0.95) -> Floats:
+        """Credible band of the level g(f(x)) at every row: probability, rate or mean.
+
+        How well the level itself is known, not where targets will fall (for that, quantiles and
+        intervals). It counts the uncertainty of f and, given f, that of a learnt link; the link
+        should be monotone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+        coverage : float, default 0.95
+
+        Returns
+        -------
+        band : array of shape (n, 2)
+        """
+        inputs = self._checked_inputs(X)
+        n_jobs = number_of_threads(self.n_jobs, len(inputs))
+        return self.fitted_.level_band(inputs, coverage, n_jobs=n_jobs)
+
     # --- Fitting ---
 
     def _fit_model(self, data: TrainingData, likelihood: Likelihood) -> None:

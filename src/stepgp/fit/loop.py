@@ -14,6 +14,7 @@ from stepgp.fit.objective import (
     Evaluation,
     Precision,
     State,
+    conditioned,
     evaluate,
     parameter_bounds,
     parameters_of,
@@ -148,7 +149,10 @@ def climb(
     )
     if max_iter == 0:
         return Climb(first, Outcome.CONVERGED, False, ())
-    accepted = _Accepted(parameters_of(start.model), first)
+    if first.state.model.link.params.size:
+        state = conditioned(first)
+        first = journal.evaluated(evaluate(rows, state.model, state, precision, max_passes=40))
+    accepted = _Accepted(parameters_of(first.state.model), first)
     history: list[Progress] = []
 
     def run(precision: Precision, max_iter: int, patience: int) -> Outcome:
@@ -161,10 +165,11 @@ def climb(
         steep = accepted.slope > _STEEP
         if left <= 0 or (gained < patience * tolerance and not steep):
             break
-        state, before = accepted.evaluation.state, accepted.evaluation.objective
+        state, before = conditioned(accepted.evaluation), accepted.evaluation.objective
         precision = _precision(_FINE, tolerance)
         again = evaluate(rows, state.model, state, precision, max_passes=40)
         accepted.evaluation = journal.evaluated(again)
+        accepted.theta = parameters_of(state.model)
         outcome = run(precision, left, _STUBBORN * patience if steep else patience)
         gained = accepted.evaluation.objective - before
     stopped_by_kernel = outcome is Outcome.STALLED and accepted.refused > 0

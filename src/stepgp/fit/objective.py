@@ -204,6 +204,16 @@ def _gradient(model: Model, step: EStep, pullback: Pullback) -> Floats:
     )
 
 
+def conditioned(evaluation: Evaluation) -> State:
+    """The state reached, its link in parameters whose unit the rows see alike."""
+    state, gradient = evaluation.state, evaluation.e_step.rows.gradient
+    model = state.model
+    if gradient is None or not model.link.params.size:
+        return state
+    link = model.link.conditioned(model.rule.points, model.likelihood.features, gradient.levels)
+    return replace(state, model=replace(model, link=link))
+
+
 def moved_to(state: State, *, inducing: Floats | None = None, jitter: float | None = None) -> State:
     """The same kernel and rows seen from other inducing inputs, or under another jitter."""
     model = state.model if inducing is None else replace(state.model, inducing=inducing)

@@ -41,7 +41,7 @@ def _lengthscale(x: Floats, scores: Floats) -> float:
     near = np.mean([_likeness(scores, k) for k in range(1, _NEAR + 1)])
     if near < _SURE / np.sqrt(_NEAR * n_rows):
         return np.inf
-    for lag in np.unique(np.geomspace(_NEAR, n_rows // 4, 40).astype(int)):
+    for lag in np.unique(np.geomspace(_NEAR, n_rows // 4, 20).astype(int)):
         around = [_likeness(scores, k) for k in range(lag, lag + max(_NEAR, lag // 4))]
         if np.mean(around) < 0.5 * near:
             return float(np.median(x[lag:] - x[:-lag])) or np.inf

@@ -31,7 +31,7 @@ _ENOUGH = Precision(tolerance=0.01, share=0.0)
 _PASSES = 12
 _FAR = 4.0
 """Residuals beyond so many deviations are outliers."""
-_ROWS = 4_096
+_ROWS = 2_048
 """Rows that tell how fast targets vary along each input."""
 
 

@@ -37,6 +37,7 @@ and a subset may lead to another summit (banana through ten inducing inputs: .01
 _ROUGH, _LATE = 2e-4, 1e-4
 """Nats a row that an iteration must gain at least on a subset, where less is lost in what the
 subset does not know, and on all rows after subsets, where little is left to gain."""
+_IN_PASSING, _FEW_PASSES = Precision(tolerance=1e-3, share=0.0), 3
 _ROUNDS = 6
 _REACH = 8.0
 """Prior deviations that the first, coarse cells span on either side."""
@@ -121,7 +122,7 @@ def climb_in_stages(
         if len(state.model.inducing) < len(inducing) and stage.n_rows >= _LARGE:
             state = moved_to(state, inducing=inducing)
         if settled and stage is not later[-1]:
-            state = _after_one_pass(subset, state)
+            state = _in_passing(subset, state)
             continue
         max_iter = 0 if settled else options.max_iter
         if settled:  # an E-step leaves a tenth of this
@@ -137,11 +138,14 @@ def climb_in_stages(
     return summit
 
 
-def _after_one_pass(rows: MemoryRows, state: State) -> State:
-    """q(u) of these rows but for what a second pass over them would correct: nothing to speak of
-    where a pass over several times as many is to follow."""
-    any_gain = Precision(tolerance=np.inf, share=0.0)
-    return evaluate(rows, state.model, state, any_gain, max_passes=1, gradient=False).state
+def _in_passing(rows: MemoryRows, state: State) -> State:
+    """q(u) of these rows, roughly: a pass over several times as many is to follow.
+
+    A second pass is made where the first changed much, which is cheaper here than there.
+    """
+    return evaluate(
+        rows, state.model, state, _IN_PASSING, max_passes=_FEW_PASSES, gradient=False
+    ).state
 
 
 def _yet_to_learn(summit: Summit) -> float:

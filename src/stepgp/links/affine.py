@@ -13,6 +13,8 @@ from stepgp.cells.base import Expectation
 from stepgp.links.base import Link
 from stepgp.links.feature import Feature, Support
 
+_POWERS = (Feature.VALUE, Feature.SQUARE)
+
 
 @final
 @dataclass(frozen=True)
@@ -74,21 +76,32 @@ class Affine(Link):
     def placed(self, centre: float, reach: float) -> Affine:
         return replace(self, inner=self.inner.placed(centre, reach))
 
+    def conditioned(
+        self, points: Floats, features: tuple[Feature, ...], statistics: Floats
+    ) -> Affine:
+        own = self._inner_statistics(features, statistics)
+        return replace(self, inner=self.inner.conditioned(points, _POWERS, own))
+
     def informed(
         self, points: Floats, features: tuple[Feature, ...], statistics: Floats, bend: Floats
     ) -> Affine:
-        """With T₁ g + T₂ g² = const + (c T₁ + 2sc T₂) h + c² T₂ h² at g = s + c h."""
-        own = [np.zeros_like(bend), np.zeros_like(bend)]
-        for feature, row in zip(features or (Feature.VALUE,), statistics, strict=True):
-            square = feature is Feature.SQUARE
-            own[0] = own[0] + row * self.scale * (2.0 * self.shift if square else 1.0)
-            own[1] = own[1] + (row * self.scale**2 if square else 0.0)
-        names = (Feature.VALUE, Feature.SQUARE)
-        inner = self.inner.informed(points, names, np.stack(own), self.scale**2 * bend)
+        own = self._inner_statistics(features, statistics)
+        inner = self.inner.informed(points, _POWERS, own, self.scale**2 * bend)
         return replace(self, inner=inner)
 
-    def band(self, x: npt.ArrayLike, coverage: float = 0.95) -> Floats:
-        return np.sort(self.shift + self.scale * self.inner.band(x, coverage), axis=-1)
+    def _inner_statistics(self, features: tuple[Feature, ...], statistics: Floats) -> Floats:
+        """T₁ g + T₂ g² = const + (c T₁ + 2sc T₂) h + c² T₂ h² at g = s + c h, (2, K)."""
+        linear, square = np.zeros((2, statistics.shape[1]))
+        for feature, row in zip(features or (Feature.VALUE,), statistics, strict=True):
+            if feature is Feature.SQUARE:
+                linear = linear + 2.0 * self.shift * self.scale * row
+                square = square + self.scale**2 * row
+            else:
+                linear = linear + self.scale * row
+        return np.stack([linear, square])
+
+    def band(self, x: npt.ArrayLike, coverage: float = 0.95, *, var: npt.ArrayLike = 0.0) -> Floats:
+        return np.sort(self.shift + self.scale * self.inner.band(x, coverage, var=var), axis=-1)
 
     def expected(self, feature: Feature, mean: Array, var: Array) -> Expectation | None:
         """E(s + c g) = s + c E g and E(s + c g)² = s² + 2sc E g + c² E g²."""

@@ -7,12 +7,20 @@ from typing import Self, final
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from stepgp._array import Array, Floats, namespace, to_numpy
 from stepgp._array.differences import richardson_gradient
 from stepgp.cells.base import Expectation
 from stepgp.links.feature import Feature, Support
 from stepgp.links.inverse import monotone_inverse
+
+
+def deviations(coverage: float) -> float:
+    """z with P(|Z| ≤ z) = coverage for a standard normal Z."""
+    if not 0.0 < coverage < 1.0:
+        raise ValueError(f"coverage must lie strictly between 0 and 1, got {coverage!r}.")
+    return float(ndtri(0.5 + 0.5 * coverage))
 
 
 class Link(ABC):
@@ -92,6 +100,16 @@ class Link(ABC):
         """With its parameters at a start for latent values centre ± reach, where it has any."""
         return self
 
+    def conditioned(
+        self, points: Floats, features: tuple[Feature, ...], statistics: Floats
+    ) -> Link:
+        """The same link with parameters in whose unit the rows see every direction alike.
+
+        `statistics`, (R, K), are the derivatives of Σ_i w_ik log p(y_i | g) in the features of the
+        level at each point.
+        """
+        return self
+
     def informed(
         self, points: Floats, features: tuple[Feature, ...], statistics: Floats, bend: Floats
     ) -> Link:
@@ -103,10 +121,14 @@ class Link(ABC):
         """
         return self
 
-    def band(self, x: npt.ArrayLike, coverage: float = 0.95) -> Floats:
-        """Pointwise band of g(x), (n, 2); both ends are g(x) where nothing is learnt."""
-        levels = to_numpy(self(np.asarray(x, dtype=np.float64)))
-        return np.stack([levels, levels], axis=-1)
+    def band(self, x: npt.ArrayLike, coverage: float = 0.95, *, var: npt.ArrayLike = 0.0) -> Floats:
+        """Pointwise band of g(f), f ~ N(x, var), for a monotone link, (n, 2).
+
+        With var = 0 that of g(x) itself, which has no width where nothing of the link is learnt.
+        """
+        at, reach = np.asarray(x, dtype=np.float64), deviations(coverage) * np.sqrt(var)
+        ends = [to_numpy(self(at + side * reach)) for side in (-1.0, 1.0)]
+        return np.sort(np.stack(ends, axis=-1), axis=-1)
 
     @final
     @np.errstate(over="ignore")  # eˣ and g² may pass the largest float: infinite is what they are

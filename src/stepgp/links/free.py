@@ -3,53 +3,37 @@
 from __future__ import annotations
 
 import math
-from abc import ABC
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from stepgp._array import Floats, to_numpy
-from stepgp.links.learnt import LearntLink
+from stepgp.links.whitened import Whitened
 
-_FARTHEST = 20.0
-"""Latent units that a level may be away from its reference: free ones may want to be infinite."""
 _STEP = 1e-4
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OneByOne(LearntLink, ABC):
-    """θ = d."""
-
-    @final
-    def _deviations(self, theta: Floats) -> Floats:
-        return theta
-
-    @final
-    def _pull_deviations(self, adjoint: Floats) -> Floats:
-        return adjoint
-
-    @final
-    def _start(self) -> Floats:
-        return np.zeros(len(self._placed_knots))
-
-    @property
-    def bounds(self) -> Floats:
-        return np.tile([-_FARTHEST, _FARTHEST], (len(self.params), 1))
+_HELD = 1e-2
+"""Prior precision of free levels in latent units: nothing to any data, but where there are none."""
 
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Free(OneByOne):
-    """No prior at all: for many rows and few knots."""
+class Free(Whitened):
+    """As good as no prior, d ~ N(0, 10²): for many rows and few knots."""
+
+    def log_prior(self) -> float:
+        return -0.5 * _HELD * float(self.deviations @ self.deviations) if self.params.size else 0.0
+
+    def log_prior_gradient(self) -> Floats:
+        return self._pull_deviations(-_HELD * self.deviations) if self.params.size else self.params
 
     def precision(self) -> Floats:
-        return np.zeros((len(self._placed_knots), len(self._placed_knots)))
+        return _HELD * np.eye(len(self._placed_knots))
 
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ridge(OneByOne):
+class Ridge(Whitened):
     """log prior −λ Σ_j (g_j − c)², or towards the reference without c (paper, eqs. elboreg)."""
 
     strength: float = 1.0
@@ -66,11 +50,9 @@ class Ridge(OneByOne):
         return -self.strength * float(np.sum(self._missed() ** 2))
 
     def log_prior_gradient(self) -> Floats:
-        return (
-            -2.0 * self.strength * self._missed() * self._slope()
-            if self.params.size
-            else self.params
-        )
+        if not self.params.size:
+            return self.params
+        return self._pull_deviations(-2.0 * self.strength * self._missed() * self._slope())
 
     def precision(self) -> Floats:
         """2λ g′², where the levels are near what they are drawn to."""

@@ -8,10 +8,10 @@ from typing import Self, final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from stepgp._array import Array, Floats, like, to_numpy
-from stepgp.links.base import Link
+from stepgp._array.linalg import symmetric
+from stepgp.links.base import Link, deviations
 from stepgp.links.feature import Feature, Support
 from stepgp.links.fixed import Identity
 from stepgp.links.knots import interpolate, interpolate_adjoint, interpolation_matrix
@@ -176,9 +176,19 @@ class LearntLink(Link, ABC):
     def informed(
         self, points: Floats, features: tuple[Feature, ...], statistics: Floats, bend: Floats
     ) -> Self:
-        """With the covariance (Q + Bᵀ C B)⁻¹ of d: Laplace's, with q(f) held.
+        """With the covariance (Q + BᵀCB)⁻¹ of d: Laplace's, with q(f) held."""
+        information = self._information(points, features, statistics, bend)
+        # Knots of which nothing at all is known still have a band: a wide one.
+        information[np.diag_indices_from(information)] += _NOTHING
+        return replace(self, covariance=np.linalg.inv(information))
 
-        C_k = −Σ_i w_ik ∂²log p(y_i | reference(η))/∂η², B the interpolation from the knots.
+    @final
+    def _information(
+        self, points: Floats, features: tuple[Feature, ...], statistics: Floats, bend: Floats
+    ) -> Floats:
+        """Q + BᵀCB, C_k = −Σ_i w_ik ∂²log p(y_i | reference(η))/∂η² where that is positive.
+
+        B interpolates from the knots to the points.
         """
         curvature = np.zeros(len(points))
         for feature, row in zip(features or (Feature.VALUE,), statistics, strict=True):
@@ -187,20 +197,22 @@ class LearntLink(Link, ABC):
             if feature is Feature.VALUE:
                 curvature -= bend * first**2
         B = interpolation_matrix(self._placed_knots, points)
-        information = (B.T * np.maximum(curvature, 0.0)) @ B + self.precision()
-        # Knots of which nothing at all is known still have a band: a wide one.
-        information[np.diag_indices_from(information)] += _NOTHING
-        return replace(self, covariance=np.linalg.inv(information))
+        return symmetric((B.T * np.maximum(curvature, 0.0)) @ B + self.precision())
 
     @final
-    def band(self, x: npt.ArrayLike, coverage: float = 0.95) -> Floats:
-        """Pointwise band of g(x), (n, 2), conditional on q(f): reference(x + d ± z·sd(d))."""
-        at = np.asarray(x, dtype=np.float64)
+    def band(self, x: npt.ArrayLike, coverage: float = 0.95, *, var: npt.ArrayLike = 0.0) -> Floats:
+        """reference(x + d ± z·sd): the variance of d, given q(f), and of f + d(f) under var.
+
+        The latter to first order, (1 + d′)² var. Pointwise, (n, 2).
+        """
         if self.covariance is None:
             raise ValueError("This link has not been fitted: there is nothing to take a band from.")
+        at = np.asarray(x, dtype=np.float64)
         B = interpolation_matrix(self._placed_knots, at)
-        deviation = np.sqrt(np.einsum("nj,jk,nk->n", B, self.covariance, B))
-        reach = float(ndtri(0.5 + 0.5 * coverage)) * deviation
+        of_link = np.einsum("nj,jk,nk->n", B, self.covariance, B)
+        ahead, behind = (self.shift(at + side * _STEP) for side in (1.0, -1.0))
+        slope = 1.0 + (ahead - behind) / (2.0 * _STEP)
+        reach = deviations(coverage) * np.sqrt(of_link + slope**2 * var)
         centre = at + self.shift(at)
-        ends = [to_numpy(self._known(centre - reach)), to_numpy(self._known(centre + reach))]
-        return np.stack([np.minimum(*ends), np.maximum(*ends)], axis=-1)
+        ends = [to_numpy(self._known(centre + side * reach)) for side in (-1.0, 1.0)]
+        return np.sort(np.stack(ends, axis=-1), axis=-1)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from stepgp._array import Floats
 from stepgp._array.linalg import symmetric
 from stepgp.links.learnt import LearntLink
+from stepgp.links.whitened import Whitened
 
 _BEND, _SHIFT = 2.0, 1.0
 """Prior precisions of ∫ d″² and of the mean of d² over the knots."""
@@ -37,12 +37,8 @@ def _check(stiffness: float) -> None:
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Smooth(LearntLink):
-    """d ~ N(0, Q⁻¹), Q of second differences: log prior −½ dᵀQd.
-
-    The parameters are θ = Lᵀd with Q = LLᵀ, independent standard normals a priori, so that an
-    optimiser meets one scale.
-    """
+class Smooth(Whitened):
+    """d ~ N(0, Q⁻¹), Q of second differences: log prior −½ dᵀQd."""
 
     stiffness: float = 1.0
     """How much smoother than usual."""
@@ -51,26 +47,18 @@ class Smooth(LearntLink):
         super().__post_init__()
         _check(self.stiffness)
 
-    def _deviations(self, theta: Floats) -> Floats:
-        return solve_triangular(self._root(), theta, trans="T", lower=True)
-
-    def _pull_deviations(self, adjoint: Floats) -> Floats:
-        return solve_triangular(self._root(), adjoint, lower=True)
-
-    def _start(self) -> Floats:
-        return np.zeros(len(self._placed_knots))
-
     def log_prior(self) -> float:
-        return -0.5 * float(self.params @ self.params)
+        if not self.params.size:
+            return 0.0
+        return -0.5 * float(self.deviations @ self.precision() @ self.deviations)
 
     def log_prior_gradient(self) -> Floats:
-        return -self.params
+        if not self.params.size:
+            return self.params
+        return self._pull_deviations(-self.precision() @ self.deviations)
 
     def precision(self) -> Floats:
         return bending(self._placed_knots, self.stiffness)
-
-    def _root(self) -> Floats:
-        return np.asarray(np.linalg.cholesky(self.precision()), dtype=np.float64)
 
 
 @final

@@ -103,6 +103,11 @@ class FittedModel:
             self.likelihood, self.link, self.cells, mean, var, exposure, self.cells_grow
         )
 
+    def level_band(self, X: Floats, coverage: float, *, n_jobs: int = 1) -> Floats:
+        """Pointwise band of the level g(f(x)) at every row, (n, 2): of f and of a learnt link."""
+        mean, var = self.latent(X, n_jobs=n_jobs)
+        return self.link.band(mean, coverage, var=var)
+
     def _block(self, X: Floats) -> tuple[Floats, Floats]:
         with np.errstate(over="ignore", invalid="ignore"):  # told by `_check_finite`
             inputs = self.inputs.forward(X)
