@@ -37,6 +37,8 @@ searched in vain.
 _STEEP, _STUBBORN = 0.01, 3
 """Where a run ends on a slope of that many nats a row, the next has so many times the patience: in
 a narrow valley, as beside two inducing inputs that nearly coincide, steps are short at first."""
+_OVERTIME = 4
+"""So many times the usual number of runs may be made where each ends on a slope."""
 _OUTCOMES = {0: Outcome.CONVERGED, 1: Outcome.ITERATION_LIMIT}
 
 
@@ -130,7 +132,7 @@ def climb(
     A run ends when `patience` iterations in a row, or one point more than that along one line,
     gain less than `tolerance`: one alone may be a poor step. Of more `runs` than one, each starts
     again with an empty memory and finer E-steps, until one has nothing to add; on a slope with
-    more patience, and whatever the last one added.
+    more patience, whatever the last one added, and some more often than that.
 
     Every evaluation starts its E-step from the last accepted state, never from a refused one, so
     the objective is a function of θ as long as no step is accepted.
@@ -160,10 +162,11 @@ def climb(
 
     outcome = run(precision, max_iter, patience)
     gained = np.inf
-    for _ in range(runs - 1):
+    for number in range(_OVERTIME * (runs - 1)):
         left = max_iter - len(history)
         steep = accepted.slope > _STEEP
-        if left <= 0 or (gained < patience * tolerance and not steep):
+        worthwhile = number < runs - 1 and gained >= patience * tolerance
+        if left <= 0 or not (steep or worthwhile):
             break
         state, before = conditioned(accepted.evaluation), accepted.evaluation.objective
         precision = _precision(_FINE, tolerance)
