@@ -237,7 +237,7 @@ def test_one_outlier_of_any_size(outlier: float) -> None:
     y[-1] = outlier
     model = StepGPRegressor(likelihood="student_t").fit(x, y)
     np.testing.assert_allclose(model.predict(x)[:-5], truth[:-5], atol=0.1)
-    assert 0.05 < model.likelihood_.value("scale") < 0.12  # type: ignore[attr-defined]
+    assert 0.05 < model.likelihood_.value("scale") < 0.12
 
 
 def test_repr_says_what_a_distribution_can_do() -> None:

@@ -107,7 +107,7 @@ def test_equal_kernels_separate() -> None:
     fit = fit_rows(rows, start, options(100))
     slow, fast = (term.params[0] for term in fit.model.kernel.terms)
     assert abs(slow - fast) > 1.0
-    assert fit.model.likelihood.value("scale") * y.std() < 0.15  # type: ignore[attr-defined]
+    assert fit.model.likelihood.value("scale") * y.std() < 0.15
 
 
 # ---- the openings
@@ -130,7 +130,7 @@ def test_lengthscales_that_targets_suggest() -> None:
     suggested = [o.kernel for o in openings(RBF(ard=True).for_features(2), two) if o.suggested]
     usual = RBF(ard=True).for_features(2).lengthscale.values
     for kernel in suggested:
-        ratio = usual / kernel.lengthscale.values  # type: ignore[attr-defined]
+        ratio = usual / kernel.lengthscale.values
         assert ratio[0] > 5.0
         assert ratio[1] == pytest.approx(1.0)
 

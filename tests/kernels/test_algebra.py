@@ -160,7 +160,7 @@ def test_every_lengthscale_is_shortened_by_its_own_factor(ard: Ard) -> None:
 def test_active_dims_shortens_by_the_factors_of_its_features() -> None:
     resolved = ActiveDims(RBF(ard=True), (2, 0)).for_features(3)
     moved = resolved.shortened(np.array([5.0, 7.0, 3.0]))
-    both = [kernel.inner.lengthscale.values for kernel in (resolved, moved)]  # type: ignore[attr-defined]
+    both = [kernel.inner.lengthscale.values for kernel in (resolved, moved)]
     np.testing.assert_allclose(both[0] / both[1], [3.0, 5.0])
 
 

@@ -76,34 +76,25 @@ def _units(model: Model) -> Floats:
     )
 
 
-def _with_priors(model: Model) -> tuple[Kernel, MeanFunction, Likelihood, Link]:
+def _parts(model: Model) -> tuple[Kernel, MeanFunction, Likelihood, Link]:
+    """What carries hyperparameters and their priors, in the order of θ."""
     return model.kernel, model.mean_function, model.likelihood, model.link
 
 
 def n_hyperparameters(model: Model) -> int:
     """Parameters of kernel, mean function, likelihood and link."""
-    parts = model.kernel, model.mean_function, model.likelihood, model.link
-    return sum(len(part.params) for part in parts)
+    return sum(len(part.params) for part in _parts(model))
 
 
 def parameters_of(model: Model) -> Floats:
     """θ as one vector: kernel, mean function, likelihood, link, inducing inputs, in their units."""
-    parameters = np.concatenate(
-        [
-            model.kernel.params,
-            model.mean_function.params,
-            model.likelihood.params,
-            model.link.params,
-            model.inducing.ravel(),
-        ]
-    )
+    parameters = np.concatenate([*(part.params for part in _parts(model)), model.inducing.ravel()])
     return parameters / _units(model)
 
 
 def with_parameters(model: Model, theta: Floats) -> Model:
     """The model at another θ."""
-    parts = model.kernel, model.mean_function, model.likelihood, model.link
-    ends = np.cumsum([len(part.params) for part in parts])
+    ends = np.cumsum([len(part.params) for part in _parts(model)])
     kernel, mean_function, likelihood, link, inducing = np.split(theta * _units(model), ends)
     return replace(
         model,
@@ -181,7 +172,7 @@ def evaluate(
             raise NotPositiveDefinite("The gradient of the objective is not finite.")
     # The gain still to come is known to second order: with it the objective is smooth in θ,
     # however many passes each evaluation took.
-    objective = step.elbo + step.gain + sum(part.log_prior() for part in _with_priors(model))
+    objective = step.elbo + step.gain + sum(part.log_prior() for part in _parts(model))
     return Evaluation(objective / weight, slopes / weight, State(model, step.onward.sites), step)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,26 +40,24 @@ def _levels(cells: Indicator, reference: Link) -> Ridge:
     return Ridge(reference=reference, knots=np.unique(cells.nodes), strength=_MILD)
 
 
+def _options(link: Link, cells: Indicator) -> dict[str, Any]:
+    """What the paper's models have in common."""
+    return {
+        "link": link,
+        "kernel": _kernel(),
+        "cells": cells,
+        "n_inducing": _INDUCING,
+        "inducing": "first",
+        "mean_function": "zero",
+    }
+
+
 def _classifier(link: Link) -> StepGPClassifier:
-    return StepGPClassifier(
-        link=link,
-        kernel=_kernel(),
-        cells=_CLASSIFICATION,
-        n_inducing=_INDUCING,
-        inducing="first",
-        mean_function="zero",
-    )
+    return StepGPClassifier(**_options(link, _CLASSIFICATION))
 
 
 def _regressor(link: Link) -> StepGPRegressor:
-    return StepGPRegressor(
-        link=link,
-        kernel=_kernel(),
-        cells=_REGRESSION,
-        n_inducing=_INDUCING,
-        inducing="first",
-        mean_function="zero",
-    )
+    return StepGPRegressor(**_options(link, _REGRESSION))
 
 
 MODELS = {
